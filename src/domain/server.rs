@@ -1,0 +1,193 @@
+//! Servers and their states.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+use crate::domain::cpu::{CpuRange, CpuRangeError};
+use crate::domain::name::{Hostname, LoginUser, Place};
+use crate::domain::run::RunId;
+use crate::domain::time::Timestamp;
+use crate::domain::transition::{Change, WrongState, status_enum};
+
+status_enum! {
+    ServerStatus {
+        Registered = "REGISTERED",
+        Initializing = "INITIALIZING",
+        Ready = "READY",
+        InitFail = "INIT_FAIL",
+        Decommissioning = "DECOMMISSIONING",
+        Decommissioned = "DECOMMISSIONED",
+        DecommissionFail = "DECOMMISSION_FAIL",
+    }
+}
+
+status_enum! {
+    /// What the last probe saw; beside the status, never part of it.
+    Health {
+        Unknown = "UNKNOWN",
+        Healthy = "HEALTHY",
+        Degraded = "DEGRADED",
+        Unreachable = "UNREACHABLE",
+    }
+}
+
+status_enum! {
+    /// Which packages SERVER_INIT installs beside the bootstrap ones.
+    Profile {
+        Minimal = "minimal",
+        Standard = "standard",
+        Build = "build",
+    }
+}
+
+/// What SERVER_INIT found and made on the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct HostFacts {
+    pub cpus: Option<u32>,
+    pub memory_mb: Option<u64>,
+    /// NUMA node by CPU number.
+    pub numa: BTreeMap<u32, u32>,
+    /// The volume group that carries the compute units' volumes.
+    pub vg: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Server {
+    pub hostname: Hostname,
+    pub private_ip: IpAddr,
+    pub public_ip: Option<IpAddr>,
+    pub port: u16,
+    pub admin_user: LoginUser,
+    pub region: Place,
+    pub zone: Place,
+    pub profile: Profile,
+    pub status: ServerStatus,
+    pub health: Health,
+    /// `--vg`, `--disk`, `--disk-size`, as given.
+    pub storage: StorageWish,
+    /// Take over a host that carries another store's owner stamp.
+    pub adopt: bool,
+    pub tags: BTreeMap<String, String>,
+    pub facts: HostFacts,
+    /// The run that last acted on it, and why it failed if it did.
+    pub run_id: Option<RunId>,
+    pub status_reason: Option<String>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// Where the operator wants the compute units' volumes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct StorageWish {
+    pub vg: Option<String>,
+    pub disks: Vec<String>,
+    /// GiB for each compute unit; None splits the space evenly.
+    pub disk_size_gb: Option<u32>,
+    /// The one volume group with free space that the operator was shown and
+    /// confirmed.
+    pub confirmed_vg: Option<String>,
+}
+
+impl Server {
+    /// The public address if there is one, else the private.
+    pub fn ansible_host(&self) -> IpAddr {
+        self.public_ip.unwrap_or(self.private_ip)
+    }
+
+    fn subject(&self) -> String {
+        format!("server {}", self.hostname)
+    }
+
+    fn wrong(&self, action: &'static str) -> WrongState {
+        WrongState::new(action, self.subject(), self.status)
+    }
+
+    /// `server init`: also repeats on a READY server, which repairs it.
+    pub fn begin_init(&self) -> Result<Change<ServerStatus>, WrongState> {
+        match self.status {
+            ServerStatus::Registered | ServerStatus::InitFail | ServerStatus::Ready => {
+                Ok(Change::new(self.status, ServerStatus::Initializing))
+            }
+            ServerStatus::Initializing => Err(self.wrong("initialise").hint(format!(
+                "another run is at it: `kloigos server show {}` names it",
+                self.hostname
+            ))),
+            ServerStatus::Decommissioning
+            | ServerStatus::Decommissioned
+            | ServerStatus::DecommissionFail => Err(self.wrong("initialise")),
+        }
+    }
+
+    /// The end of an init run, good or bad.
+    pub fn end_init(&self, succeeded: bool) -> Result<Change<ServerStatus>, WrongState> {
+        match self.status {
+            ServerStatus::Initializing => Ok(Change::new(
+                self.status,
+                if succeeded {
+                    ServerStatus::Ready
+                } else {
+                    ServerStatus::InitFail
+                },
+            )),
+            _ => Err(self.wrong("end the initialisation of")),
+        }
+    }
+
+    /// Whether the server may be forgotten. `lost`: the operator's word that
+    /// the hardware is gone.
+    pub fn may_remove(&self, live_allocations: usize, lost: bool) -> Result<(), WrongState> {
+        if lost {
+            return match self.status {
+                ServerStatus::Initializing | ServerStatus::Decommissioning => {
+                    Err(self.wrong("remove").hint("wait for its run, or cancel it"))
+                }
+                _ => Ok(()),
+            };
+        }
+        if live_allocations > 0 {
+            return Err(WrongState::new(
+                "remove",
+                self.subject(),
+                format!("home to {live_allocations} allocation(s)"),
+            )
+            .hint(format!(
+                "list them with `kloigos alloc list --server {}`",
+                self.hostname
+            ))
+            .hint("if the hardware is gone for good, `--lost` closes them on your word"));
+        }
+        match self.status {
+            ServerStatus::Registered | ServerStatus::InitFail | ServerStatus::Decommissioned => Ok(()),
+            ServerStatus::Ready => Err(self.wrong("remove").hint(
+                "Kloigos' settings and volumes are still on the host; if the hardware is gone or was wiped, use `--lost`",
+            )),
+            _ => Err(self.wrong("remove")),
+        }
+    }
+}
+
+/// What `server add` was asked to register, checked as a whole.
+#[derive(Debug, Clone)]
+pub struct NewServer {
+    pub hostname: Hostname,
+    pub private_ip: IpAddr,
+    pub public_ip: Option<IpAddr>,
+    pub port: u16,
+    pub admin_user: LoginUser,
+    pub region: Place,
+    pub zone: Place,
+    pub profile: Profile,
+    pub compute_units: Vec<CpuRange>,
+    pub storage: StorageWish,
+    pub adopt: bool,
+    pub tags: BTreeMap<String, String>,
+}
+
+impl NewServer {
+    /// The checks that need more than one field.
+    pub fn check(&self) -> Result<(), CpuRangeError> {
+        CpuRange::disjoint(&self.compute_units)
+    }
+}

@@ -1,0 +1,111 @@
+//! The only door to files: every error carries its path, and what we make is
+//! private (directories 0700, files 0600).
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// What was tried on which file, and why it failed.
+#[derive(Debug, Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct FsError {
+    pub action: &'static str,
+    pub path: PathBuf,
+    #[source]
+    pub source: io::Error,
+}
+
+impl FsError {
+    /// For `map_err`.
+    pub fn of(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FsError {
+        let path = path.to_owned();
+        move |source| FsError {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// The owner's UID when the path (or its nearest existing parent) belongs
+    /// to somebody else: the usual reason for "permission denied" here is one
+    /// run under sudo.
+    pub fn foreign_owner(&self) -> Option<(PathBuf, u32)> {
+        foreign_owner(&self.path)
+    }
+}
+
+/// The nearest existing ancestor of `path`, and its owner, if that is another
+/// user.
+pub fn foreign_owner(path: &Path) -> Option<(PathBuf, u32)> {
+    let me = rustix::process::geteuid().as_raw();
+    path.ancestors()
+        .find_map(|p| {
+            std::fs::symlink_metadata(p)
+                .ok()
+                .map(|m| (p.to_owned(), m.uid()))
+        })
+        .filter(|(_, uid)| *uid != me)
+}
+
+/// Makes the directory and its missing parents, 0700.
+pub fn create_private_dir(path: &Path) -> Result<(), FsError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(FsError::of("make the directory", path))
+}
+
+/// Opens for writing, made 0600 if missing, never truncated: for lock files.
+pub fn open_lock_file(path: &Path) -> Result<File, FsError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(FsError::of("open the lock file", path))
+}
+
+/// Writes a new private file; an existing one is replaced.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    write_with_mode(path, bytes, 0o600)
+}
+
+/// Writes a new file with the given permissions; an existing one is replaced.
+pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FsError> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(mode)
+        .open(path)
+        .map_err(FsError::of("write", path))?;
+    file.write_all(bytes).map_err(FsError::of("write", path))
+}
+
+pub fn read(path: &Path) -> Result<Vec<u8>, FsError> {
+    std::fs::read(path).map_err(FsError::of("read", path))
+}
+
+pub fn read_to_string(path: &Path) -> Result<String, FsError> {
+    std::fs::read_to_string(path).map_err(FsError::of("read", path))
+}
+
+/// Removes a tree; one that is not there is no error.
+pub fn remove_tree(path: &Path) -> Result<(), FsError> {
+    match std::fs::remove_dir_all(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(FsError::of("remove the directory", path)(e))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn is_executable(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
