@@ -176,3 +176,17 @@ impl From<crate::fs::FsError> for Error {
         error
     }
 }
+
+impl From<crate::store::StoreError> for Error {
+    fn from(e: crate::store::StoreError) -> Self {
+        let kind = match &e {
+            crate::store::StoreError::Conflict { .. } => Kind::WrongState,
+            _ => Kind::Store,
+        };
+        Error {
+            kind,
+            hints: e.hints(),
+            message: e.to_string(),
+        }
+    }
+}

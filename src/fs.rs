@@ -109,3 +109,23 @@ pub fn remove_tree(path: &Path) -> Result<(), FsError> {
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
+
+/// The name of the network file system that holds `path`, if it is one.
+/// Magic numbers: statfs(2).
+pub fn network_file_system(path: &Path) -> Option<&'static str> {
+    let stat = rustix::fs::statfs(path).ok()?;
+    #[expect(
+        clippy::unnecessary_cast,
+        reason = "the type differs between platforms"
+    )]
+    match stat.f_type as i64 & 0xffff_ffff {
+        0x6969 => Some("NFS"),
+        0x517b => Some("SMB"),
+        0xff53_4d42 => Some("CIFS"),
+        0xfe53_4d42 => Some("SMB2"),
+        0x5346_414f => Some("AFS"),
+        0x0102_1997 => Some("9P"),
+        0x00c3_6400 => Some("Ceph"),
+        _ => None,
+    }
+}

@@ -7,4 +7,5 @@ pub mod env;
 pub mod error;
 pub mod fs;
 pub mod paths;
+pub mod store;
 pub mod yaml;

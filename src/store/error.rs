@@ -1,0 +1,105 @@
+//! What can go wrong with the database file, each with its fix.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum StoreError {
+    #[error("there is no store at {}", .0.display())]
+    Missing(PathBuf),
+    #[error("the store {} has schema {found}, older than this kloigos, which needs {needed}", path.display())]
+    Older {
+        path: PathBuf,
+        found: u32,
+        needed: u32,
+    },
+    #[error("the store {} has schema {found}, newer than this kloigos knows ({known})", path.display())]
+    Newer {
+        path: PathBuf,
+        found: u32,
+        known: u32,
+    },
+    #[error("{} is not a usable kloigos store: {why}", path.display())]
+    Corrupt { path: PathBuf, why: String },
+    #[error("the store {} cannot be written: {why}", path.display())]
+    NotWritable { path: PathBuf, why: String },
+    #[error("the store {} cannot be opened: {why}", path.display())]
+    CannotOpen { path: PathBuf, why: String },
+    #[error("the disk that holds the store {} is full", .0.display())]
+    Full(PathBuf),
+    #[error("another process has kept the store {} locked for {seconds} s", path.display())]
+    Locked { path: PathBuf, seconds: u64 },
+    /// A compare-and-set found another status than the one it starts from.
+    #[error("{subject} was changed by another process at the same time")]
+    Conflict { subject: String },
+    #[error("the store {}: {source}", path.display())]
+    Sqlite {
+        path: PathBuf,
+        #[source]
+        source: rusqlite::Error,
+    },
+}
+
+impl StoreError {
+    pub(in crate::store) fn from_sqlite(source: rusqlite::Error, path: &Path) -> Self {
+        let path = path.to_owned();
+        let why = source.to_string();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked {
+                path,
+                seconds: super::open::BUSY_TIMEOUT.as_secs(),
+            },
+            Some(ErrorCode::DiskFull) => StoreError::Full(path),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+                StoreError::NotWritable { path, why }
+            }
+            Some(ErrorCode::CannotOpen) => StoreError::CannotOpen { path, why },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                StoreError::Corrupt { path, why }
+            }
+            Some(_) | None => StoreError::Sqlite { path, source },
+        }
+    }
+
+    /// What the user can do about it.
+    pub fn hints(&self) -> Vec<String> {
+        let owner = |path: &Path| {
+            crate::fs::foreign_owner(path).map(|(path, uid)| {
+                let path = path.display().to_string();
+                format!(
+                    "{path} belongs to UID {uid} (was kloigos once run with sudo?); give it back with `sudo chown -R \"$(id -u)\" {}`",
+                    path
+                )
+            })
+        };
+        match self {
+            StoreError::Missing(_) => vec![
+                "`kloigos init` makes one".into(),
+                "if it is elsewhere, name its directory with --store or KLOIGOS_HOME".into(),
+            ],
+            StoreError::Older { .. } => {
+                vec!["`kloigos init` upgrades it, after a backup beside it".into()]
+            }
+            StoreError::Newer { .. } => {
+                vec!["use the newer kloigos, or another directory with --store; the file was not touched".into()]
+            }
+            StoreError::Corrupt { path, .. } => vec![format!(
+                "move {} aside and restore a copy, or `kloigos init` to begin anew",
+                path.display()
+            )],
+            StoreError::NotWritable { path, .. } | StoreError::CannotOpen { path, .. } => {
+                owner(path).into_iter().chain(owner(path).is_none().then(|| {
+                    format!("check the permissions of {} and of its directory, and that the file system is writable", path.display())
+                })).collect()
+            }
+            StoreError::Full(_) => vec!["free some space on it, then repeat the command".into()],
+            StoreError::Locked { .. } => {
+                vec!["find the process with `fuser`, or repeat the command".into()]
+            }
+            StoreError::Conflict { .. } => vec!["look at its state, then repeat the command".into()],
+            StoreError::Sqlite { .. } => Vec::new(),
+        }
+    }
+}
