@@ -77,10 +77,6 @@ pub fn server_init(server: &Server, units: &[ComputeUnit], owner_id: &str) -> Ma
     v.insert("compute_units".into(), json!(units));
     v.insert("kloigos_vg".into(), json!(server.storage.vg));
     v.insert("kloigos_disks".into(), json!(server.storage.disks));
-    v.insert(
-        "kloigos_confirmed_vg".into(),
-        json!(server.storage.confirmed_vg),
-    );
     v.insert("kloigos_adopt".into(), json!(server.adopt));
     v
 }

@@ -85,9 +85,6 @@ pub struct StorageWish {
     pub disks: Vec<String>,
     /// GiB for each compute unit; None splits the space evenly.
     pub disk_size_gb: Option<u32>,
-    /// The one volume group with free space that the operator was shown and
-    /// confirmed.
-    pub confirmed_vg: Option<String>,
 }
 
 impl Server {

@@ -25,6 +25,9 @@ use std::path::PathBuf;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::clock::Clock;
+use crate::domain::event::NewEvent;
+use crate::domain::run::RunId;
+use crate::domain::transition::Change;
 
 pub use error::StoreError;
 pub use open::{Migrated, SCHEMA_VERSION, migrate, open_memory, open_reader, open_writer};
@@ -90,6 +93,36 @@ impl Tx<'_> {
     /// For `map_err`: names the database file.
     pub(in crate::store) fn wrap(&self) -> impl Fn(rusqlite::Error) -> StoreError + '_ {
         |e| StoreError::from_sqlite(e, &self.store.path)
+    }
+
+    /// The id that hosts carry as their owner stamp.
+    pub fn owner_id(&self) -> Result<String, StoreError> {
+        self.inner
+            .query_row("SELECT id FROM store_identity", [], |r| r.get(0))
+            .map_err(self.wrap())
+    }
+
+    /// Ends every status change: one row must have changed (else another
+    /// process was first), and the change is on record.
+    pub(in crate::store) fn status_event<S: Copy + std::fmt::Display>(
+        &self,
+        kind: &'static str,
+        subject: String,
+        change: Change<S>,
+        run: Option<RunId>,
+        reason: Option<&str>,
+        rows: usize,
+    ) -> Result<(), StoreError> {
+        if rows != 1 {
+            return Err(StoreError::Conflict { subject });
+        }
+        let mut event = NewEvent::new(kind, subject).detail(serde_json::json!({
+            "from": change.from().to_string(),
+            "to": change.to().to_string(),
+            "reason": reason,
+        }));
+        event.run_id = run;
+        self.events().append(event)
     }
 
     pub fn servers(&self) -> servers::Servers<'_> {
