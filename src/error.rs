@@ -190,3 +190,13 @@ impl From<crate::store::StoreError> for Error {
         }
     }
 }
+
+impl From<crate::ansible::AnsibleError> for Error {
+    fn from(e: crate::ansible::AnsibleError) -> Self {
+        Error {
+            kind: Kind::Ansible,
+            hints: e.hints(),
+            message: e.to_string(),
+        }
+    }
+}

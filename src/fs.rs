@@ -114,11 +114,7 @@ pub fn is_executable(path: &Path) -> bool {
 /// Magic numbers: statfs(2).
 pub fn network_file_system(path: &Path) -> Option<&'static str> {
     let stat = rustix::fs::statfs(path).ok()?;
-    #[expect(
-        clippy::unnecessary_cast,
-        reason = "the type differs between platforms"
-    )]
-    match stat.f_type as i64 & 0xffff_ffff {
+    match stat.f_type & 0xffff_ffff {
         0x6969 => Some("NFS"),
         0x517b => Some("SMB"),
         0xff53_4d42 => Some("CIFS"),

@@ -3,6 +3,7 @@ use clap::Args;
 use crate::context::Context;
 use crate::error::Error;
 use crate::ops;
+use crate::ops::init::LoadOutcome;
 use crate::ui::{Cell, Table, View, column};
 
 /// Create or upgrade the store, load the packaged playbooks, prepare Ansible
@@ -27,7 +28,11 @@ pub fn run(cx: &Context, _: InitArgs) -> Result<(), Error> {
             vec![
                 Cell::new(&p.name),
                 Cell::new(p.version),
-                Cell::new(&p.outcome),
+                Cell::new(match p.outcome {
+                    LoadOutcome::Unchanged => "there already",
+                    LoadOutcome::Added => "added",
+                    LoadOutcome::AddedNotDefault => "added; the default stays your own version",
+                }),
             ]
         });
         View::new()

@@ -84,6 +84,19 @@ impl Allocation {
         })
     }
 
+    /// As a reader shows it when the process of its run has died: the next
+    /// writing command records the same.
+    pub fn as_interrupted(mut self) -> Self {
+        let change = self
+            .end_allocating(false)
+            .or_else(|_| self.end_delete(false));
+        if let Ok(change) = change {
+            self.status = change.to();
+            self.status_reason = Some(crate::domain::run::INTERRUPTED.to_owned());
+        }
+        self
+    }
+
     /// Whether the allocation still holds its user, UID, address and unit.
     pub fn is_live(&self) -> bool {
         self.status != AllocationStatus::Deallocated
@@ -152,5 +165,102 @@ impl Allocation {
             ],
             AllocationStatus::Deallocated,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AllocationStatus as S;
+
+    fn allocation(status: S) -> Allocation {
+        Allocation {
+            key: AllocationKey(1),
+            id: AllocationId::parse("web").unwrap(),
+            login_user: LoginUser::parse("web").unwrap(),
+            uid: 20000,
+            ip_address: "192.0.2.1".parse().unwrap(),
+            compute_unit: ComputeUnitId::parse("a-cu00").unwrap(),
+            server: Hostname::parse("a").unwrap(),
+            ssh_public_key: String::new(),
+            tags: BTreeMap::new(),
+            status,
+            run_id: Some(RunId(7)),
+            status_reason: None,
+            created_at: Timestamp(0),
+            updated_at: Timestamp(0),
+        }
+    }
+
+    /// The states from which the step is allowed, and where it leads.
+    fn steps(step: impl Fn(&Allocation) -> Result<Change<S>, WrongState>) -> Vec<(S, S)> {
+        S::ALL
+            .iter()
+            .filter_map(|s| step(&allocation(*s)).ok().map(|c| (c.from(), c.to())))
+            .collect()
+    }
+
+    #[test]
+    fn each_step_leads_from_its_states_only() {
+        assert_eq!(
+            steps(Allocation::begin_allocating),
+            [(S::Requested, S::Allocating)]
+        );
+        assert_eq!(
+            steps(Allocation::retry_create),
+            [(S::AllocationFail, S::Allocating)]
+        );
+        assert_eq!(
+            steps(|a| a.end_allocating(true)),
+            [(S::Requested, S::Allocated), (S::Allocating, S::Allocated)]
+        );
+        assert_eq!(
+            steps(|a| a.end_allocating(false)),
+            [
+                (S::Requested, S::AllocationFail),
+                (S::Allocating, S::AllocationFail)
+            ]
+        );
+        assert_eq!(
+            steps(Allocation::begin_delete),
+            [
+                (S::Allocated, S::Deallocating),
+                (S::AllocationFail, S::Deallocating),
+                (S::DeallocationFail, S::Deallocating)
+            ]
+        );
+        assert_eq!(
+            steps(|a| a.end_delete(true)),
+            [(S::Deallocating, S::Deallocated)]
+        );
+        assert_eq!(
+            steps(|a| a.end_delete(false)),
+            [(S::Deallocating, S::DeallocationFail)]
+        );
+    }
+
+    #[test]
+    fn a_dead_run_leaves_a_state_that_a_command_continues() {
+        for (from, to) in [
+            (S::Requested, S::AllocationFail),
+            (S::Allocating, S::AllocationFail),
+            (S::Deallocating, S::DeallocationFail),
+            (S::Allocated, S::Allocated),
+            (S::Deallocated, S::Deallocated),
+        ] {
+            assert_eq!(allocation(from).as_interrupted().status, to, "{from}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_command_that_goes_on() {
+        let e = allocation(S::AllocationFail).end_delete(true).unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            "cannot end the delete of allocation web: it is ALLOCATION_FAIL"
+        );
+        assert!(e.hints[0].contains("kloigos alloc retry web"));
+        let e = allocation(S::Allocating).begin_delete().unwrap_err();
+        assert!(e.hints[0].contains("kloigos runs show 7"));
     }
 }

@@ -43,6 +43,17 @@ impl ComputeUnit {
         format!("/mnt/kloigos/{}/cu{:02}", self.server, self.ordinal)
     }
 
+    /// As a reader shows it when the process of its allocation's run has died.
+    pub fn as_interrupted(mut self) -> Self {
+        let change = self
+            .end_allocating(false)
+            .or_else(|_| self.end_release(false));
+        if let Ok(change) = change {
+            self.status = change.to();
+        }
+        self
+    }
+
     fn step(
         &self,
         action: &'static str,
@@ -98,5 +109,53 @@ impl ComputeUnit {
             CuStatus::DeallocationFail
         };
         self.step("end the release of", &[CuStatus::Deallocating], to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use CuStatus as S;
+
+    fn steps(step: impl Fn(&ComputeUnit) -> Result<Change<S>, WrongState>) -> Vec<(S, S)> {
+        let server = Hostname::parse("a").unwrap();
+        let unit = |status| ComputeUnit {
+            id: ComputeUnitId::of(&server, 0),
+            server: server.clone(),
+            ordinal: 0,
+            cpu_range: CpuRange::parse("0").unwrap(),
+            cpu_count: 1,
+            numa_node: None,
+            status,
+            allocation: None,
+            allocation_key: None,
+            updated_at: Timestamp(0),
+        };
+        S::ALL
+            .iter()
+            .filter_map(|s| step(&unit(*s)).ok().map(|c| (c.from(), c.to())))
+            .collect()
+    }
+
+    #[test]
+    fn only_a_release_that_succeeded_makes_a_unit_free() {
+        assert_eq!(steps(ComputeUnit::reserve), [(S::Free, S::Allocating)]);
+        assert_eq!(
+            steps(ComputeUnit::retry),
+            [(S::AllocationFail, S::Allocating)]
+        );
+        assert_eq!(
+            steps(ComputeUnit::begin_release),
+            [
+                (S::Allocated, S::Deallocating),
+                (S::AllocationFail, S::Deallocating),
+                (S::DeallocationFail, S::Deallocating)
+            ]
+        );
+        assert_eq!(steps(|u| u.end_release(true)), [(S::Deallocating, S::Free)]);
+        assert_eq!(
+            steps(|u| u.end_release(false)),
+            [(S::Deallocating, S::DeallocationFail)]
+        );
     }
 }

@@ -21,6 +21,7 @@ pub mod run_event;
 pub mod server;
 pub mod settings;
 pub mod ssh_key;
+pub mod text;
 pub mod time;
 pub mod transition;
 pub mod variables;

@@ -124,7 +124,22 @@ pub struct Run {
     pub data: Option<serde_json::Value>,
 }
 
+/// The reason recorded for a run, and for what it was doing, when its process
+/// died.
+pub const INTERRUPTED: &str = "the kloigos process of this run died before its end";
+
 impl Run {
+    /// As a reader shows it when its process has died: the next writing
+    /// command records the same.
+    pub fn as_interrupted(mut self) -> Self {
+        if let Ok(change) = self.end(RunEnding::Interrupted) {
+            self.status = change.to();
+            self.ending = Some(RunEnding::Interrupted);
+            self.reason = Some(INTERRUPTED.to_owned());
+        }
+        self
+    }
+
     fn wrong(&self, action: &'static str) -> WrongState {
         WrongState::new(action, format!("run {}", self.id), self.status)
     }

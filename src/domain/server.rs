@@ -93,6 +93,16 @@ impl Server {
         self.public_ip.unwrap_or(self.private_ip)
     }
 
+    /// As a reader shows it when the process of its run has died: the next
+    /// writing command records the same.
+    pub fn as_interrupted(mut self) -> Self {
+        if let Ok(change) = self.end_init(false) {
+            self.status = change.to();
+            self.status_reason = Some(crate::domain::run::INTERRUPTED.to_owned());
+        }
+        self
+    }
+
     fn subject(&self) -> String {
         format!("server {}", self.hostname)
     }
@@ -186,5 +196,61 @@ impl NewServer {
     /// The checks that need more than one field.
     pub fn check(&self) -> Result<(), CpuRangeError> {
         CpuRange::disjoint(&self.compute_units)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ServerStatus as S;
+
+    fn server(status: S) -> Server {
+        Server {
+            hostname: Hostname::parse("a").unwrap(),
+            private_ip: "10.0.0.1".parse().unwrap(),
+            public_ip: None,
+            port: 22,
+            admin_user: LoginUser::admin("admin").unwrap(),
+            region: Place::parse("eu").unwrap(),
+            zone: Place::parse("a").unwrap(),
+            profile: Profile::Minimal,
+            status,
+            health: Health::Unknown,
+            storage: StorageWish::default(),
+            adopt: false,
+            tags: BTreeMap::new(),
+            facts: HostFacts::default(),
+            run_id: None,
+            status_reason: None,
+            created_at: Timestamp(0),
+            updated_at: Timestamp(0),
+        }
+    }
+
+    #[test]
+    fn init_begins_from_rest_only_and_ends_ready_or_failed() {
+        let begin: Vec<S> = S::ALL
+            .iter()
+            .copied()
+            .filter(|s| server(*s).begin_init().is_ok())
+            .collect();
+        assert_eq!(begin, [S::Registered, S::Ready, S::InitFail]);
+        let ended = |ok| server(S::Initializing).end_init(ok).unwrap().to();
+        assert_eq!((ended(true), ended(false)), (S::Ready, S::InitFail));
+        assert!(server(S::Ready).end_init(false).is_err());
+        assert_eq!(server(S::Initializing).as_interrupted().status, S::InitFail);
+    }
+
+    #[test]
+    fn a_server_is_forgotten_only_when_nothing_of_it_is_left_or_it_is_lost() {
+        let may: Vec<S> = S::ALL
+            .iter()
+            .copied()
+            .filter(|s| server(*s).may_remove(0, false).is_ok())
+            .collect();
+        assert_eq!(may, [S::Registered, S::InitFail, S::Decommissioned]);
+        assert!(server(S::Registered).may_remove(1, false).is_err());
+        assert!(server(S::Ready).may_remove(3, true).is_ok());
+        assert!(server(S::Initializing).may_remove(0, true).is_err());
     }
 }

@@ -7,7 +7,6 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingType {
-    Boolean,
     /// A whole number, at least 1.
     Count,
     /// A whole number, 0 allowed.
@@ -16,8 +15,6 @@ pub enum SettingType {
     UidRange,
     /// An absolute path, or empty.
     Path,
-    /// The name of a playbook, or empty.
-    Playbook,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -47,12 +44,6 @@ const fn def(
 
 pub const ALLOC_UID_RANGE: &str = "alloc.uid_range";
 pub const ANSIBLE_PLAYBOOK: &str = "ansible.playbook_path";
-pub const DATA_RETENTION_DAYS: &str = "data.retention_days";
-pub const HOOK_CLEANUP: &str = "playbooks.ssh_credential_hook.cleanup_playbook";
-pub const HOOK_DIR_ROOT: &str = "playbooks.ssh_credential_hook.dir_root";
-pub const HOOK_ENABLED: &str = "playbooks.ssh_credential_hook.enabled";
-pub const HOOK_PREPARE: &str = "playbooks.ssh_credential_hook.prepare_playbook";
-pub const HOOK_RETAIN: &str = "playbooks.ssh_credential_hook.retain_artifacts_on_failure";
 pub const RUNS_HOST_WAIT: &str = "runs.host_wait_seconds";
 pub const RUNS_MAX_CONCURRENT: &str = "runs.max_concurrent";
 pub const RUNS_OUTPUT_MAX: &str = "runs.output_max_bytes";
@@ -71,42 +62,6 @@ pub const DEFINITIONS: &[Definition] = &[
         SettingType::Path,
         "",
         "the ansible-playbook to use; empty: the one on PATH if it is new enough, else the private one",
-    ),
-    def(
-        DATA_RETENTION_DAYS,
-        SettingType::Count,
-        "90",
-        "days for which ended runs, their output and events are kept",
-    ),
-    def(
-        HOOK_CLEANUP,
-        SettingType::Playbook,
-        "SSH_CREDENTIAL_CLEANUP",
-        "playbook that revokes a run's SSH credentials; empty: none",
-    ),
-    def(
-        HOOK_DIR_ROOT,
-        SettingType::Path,
-        "/tmp/cpkit/jobs",
-        "directory under which each run's credentials live while it goes on",
-    ),
-    def(
-        HOOK_ENABLED,
-        SettingType::Boolean,
-        "false",
-        "get short-lived SSH credentials before each run and revoke them after",
-    ),
-    def(
-        HOOK_PREPARE,
-        SettingType::Playbook,
-        "SSH_CREDENTIAL_PREPARE",
-        "playbook that gets a run's SSH credentials",
-    ),
-    def(
-        HOOK_RETAIN,
-        SettingType::Boolean,
-        "false",
-        "keep a failed run's credential directory for inspection",
     ),
     def(
         RUNS_HOST_WAIT,
@@ -162,11 +117,6 @@ impl Definition {
             expected,
         };
         match self.kind {
-            SettingType::Boolean => match value.to_ascii_lowercase().as_str() {
-                "true" | "yes" | "on" | "1" => Ok("true".into()),
-                "false" | "no" | "off" | "0" => Ok("false".into()),
-                _ => Err(wrong("write true or false")),
-            },
             SettingType::Count => match value.parse::<u32>() {
                 Ok(n) if n > 0 => Ok(n.to_string()),
                 _ => Err(wrong("a whole number from 1 to 4294967295 is expected")),
@@ -192,24 +142,16 @@ impl Definition {
                     Err(wrong("an absolute path is expected"))
                 }
             }
-            SettingType::Playbook => {
-                if value.is_empty() || crate::domain::name::PlaybookName::parse(value).is_ok() {
-                    Ok(value.to_owned())
-                } else {
-                    Err(wrong("the name of a playbook is expected"))
-                }
-            }
         }
     }
 
     /// A checked value in its JSON type.
     pub fn json(&self, value: &str) -> Value {
         match self.kind {
-            SettingType::Boolean => json!(value == "true"),
             SettingType::Count | SettingType::Number => value
                 .parse::<u64>()
                 .map_or_else(|_| json!(value), |n| json!(n)),
-            SettingType::UidRange | SettingType::Path | SettingType::Playbook => json!(value),
+            SettingType::UidRange | SettingType::Path => json!(value),
         }
     }
 }
@@ -237,8 +179,6 @@ mod tests {
     #[test]
     fn values_are_checked_by_type() {
         let check = |n: &str, v: &str| find(n).unwrap().check(v);
-        assert_eq!(check(HOOK_ENABLED, "Yes").unwrap(), "true");
-        assert!(check(HOOK_ENABLED, "2").is_err());
         assert!(check(RUNS_MAX_CONCURRENT, "0").is_err());
         assert!(check(RUNS_MAX_CONCURRENT, "-1").is_err());
         assert_eq!(check(RUNS_HOST_WAIT, "0").unwrap(), "0");

@@ -89,6 +89,15 @@ impl Allocations<'_> {
             .map_err(self.0.wrap())
     }
 
+    /// Those on which the run acts or last acted.
+    pub fn by_run(&self, run: RunId) -> Result<Vec<Allocation>, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached("SELECT * FROM allocations WHERE run_id = ?1")
+            .and_then(|mut s| s.query_map([run.0], allocation)?.collect())
+            .map_err(self.0.wrap())
+    }
+
     pub fn by_key(&self, key: AllocationKey) -> Result<Option<Allocation>, StoreError> {
         self.0
             .conn()

@@ -35,6 +35,15 @@ impl Servers<'_> {
             .map_err(self.0.wrap())
     }
 
+    /// Those on which the run acts or last acted.
+    pub fn by_run(&self, run: RunId) -> Result<Vec<Server>, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached("SELECT * FROM servers WHERE run_id = ?1")
+            .and_then(|mut s| s.query_map([run.0], server)?.collect())
+            .map_err(self.0.wrap())
+    }
+
     /// Registers it; its compute units are inserted by
     /// [`ComputeUnits::insert`](super::compute_units::ComputeUnits::insert).
     pub fn insert(&self, new: &NewServer) -> Result<(), StoreError> {

@@ -27,7 +27,7 @@ pub(super) fn of_day(t: Timestamp, zone: &TimeZone) -> String {
 
 fn format(t: Timestamp, zone: &TimeZone, how: &str) -> String {
     match jiff::Timestamp::from_millisecond(t.0) {
-        Ok(at) => at.to_zoned(zone.clone()).strftime(how).to_string(),
+        Ok(at) => at.to_zoned_datetime(zone.clone()).strftime(how).to_string(),
         Err(_) => t.to_string(),
     }
 }

@@ -37,8 +37,14 @@ pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
                 )),
             ));
         }
-        if let Some(server) = &detail.server {
-            fields.push(("server status", Cell::status(server.status)));
+        if let Some(address) = detail.server_address {
+            fields.push((
+                "server reached at",
+                Cell::new(match detail.server_port {
+                    Some(port) if port != 22 => format!("{address}, port {port}"),
+                    _ => address.to_string(),
+                }),
+            ));
         }
         View::new()
             .fields(fields)

@@ -1,7 +1,6 @@
 //! How allocations look.
 
-use serde_json::json;
-
+use crate::commands::outcome::Ended;
 use crate::commands::server;
 use crate::context::Context;
 use crate::domain::allocation::Allocation;
@@ -11,10 +10,13 @@ use crate::ui::{Cell, Table, Tone, View, column};
 
 /// The end of a lifecycle command on an allocation.
 pub fn done(cx: &Context, done: &Done<Allocation>) -> Result<(), Error> {
-    cx.ui
-        .show(&json!({"allocation": done.value, "run": done.run}), || {
-            View::new().fields(fields(cx, &done.value))
-        })
+    cx.ui.show(
+        &Ended {
+            value: &done.value,
+            run: Some(&done.run),
+        },
+        || View::new().fields(fields(cx, &done.value)),
+    )
 }
 
 pub fn table(allocations: &[Allocation]) -> Table {

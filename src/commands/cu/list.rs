@@ -30,7 +30,7 @@ pub fn run(cx: &Context, args: ListArgs) -> Result<(), Error> {
         status: args.status,
     };
     let opened = cx.reader()?;
-    let units = ops::compute_units::list(&opened.services(), filter)?;
+    let units = ops::compute_units::list(&opened.services(), &filter)?;
     cx.ui.show(&units, || {
         View::list(
             view::table(&units),

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::domain::run::RunId;
 use crate::error::Error;
 use crate::ops;
-use crate::ops::events::EventFilter;
+use crate::ops::EventFilter;
 use crate::ui::View;
 
 /// List events, newest first
@@ -41,7 +41,7 @@ pub fn run(cx: &Context, args: ListArgs) -> Result<(), Error> {
         limit: args.limit,
     };
     let opened = cx.reader()?;
-    let events = ops::events::list(&opened.services(), filter)?;
+    let events = ops::events::list(&opened.services(), &filter)?;
     cx.ui.show(&events, || {
         View::list(
             view::table(cx, &events),

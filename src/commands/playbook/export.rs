@@ -29,8 +29,8 @@ pub fn run(cx: &Context, args: ExportArgs) -> Result<(), Error> {
     let exported = ops::playbooks::export(&opened.services(), &args.name, args.version, &args.to)?;
     cx.ui.show(&exported, || {
         View::new().fields([
-            ("written", Cell::new(count(exported.files.len(), "file"))),
-            ("to", Cell::new(exported.path.display())),
+            ("written", Cell::new(count(exported.files, "file"))),
+            ("to", Cell::new(&exported.path)),
         ])
     })
 }

@@ -30,7 +30,7 @@ pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
         let files = detail.files.iter().map(|f| {
             vec![
                 Cell::new(&f.path),
-                Cell::new(bytes(f.size)),
+                Cell::new(bytes(f.size_bytes)),
                 Cell::new(if f.executable { "executable" } else { "" }),
             ]
         });

@@ -7,7 +7,7 @@ use crate::domain::name::PlaybookName;
 use crate::domain::variables::ExtraVar;
 use crate::error::Error;
 use crate::ops;
-use crate::ops::playbooks::{ValidateRequest, ValidateSource};
+use crate::ops::playbooks::{ValidateRequest, ValidateWhat};
 use crate::ui::{Cell, Tone, View};
 
 /// Check a stored version, or files before they are pushed
@@ -42,12 +42,12 @@ pub struct ValidateArgs {
 
 pub fn run(cx: &Context, args: ValidateArgs) -> Result<(), Error> {
     let what = match (args.name, args.path) {
-        (Some(name), _) => ValidateSource::Stored {
+        (Some(name), _) => ValidateWhat::Stored {
             name,
             version: args.version,
         },
-        (None, Some(path)) if path == Path::new("-") => ValidateSource::Stdin(cx.ui.read_input()?),
-        (None, Some(path)) => ValidateSource::Path(path),
+        (None, Some(path)) if path == Path::new("-") => ValidateWhat::Stdin(cx.ui.read_input()?),
+        (None, Some(path)) => ValidateWhat::Path(path),
         (None, None) => return Err(Error::usage("name a playbook, or files with --path")),
     };
     let request = ValidateRequest {
@@ -56,7 +56,10 @@ pub fn run(cx: &Context, args: ValidateArgs) -> Result<(), Error> {
         variables: args.variables,
     };
     let opened = cx.reader()?;
-    let validation = ops::playbooks::validate(&opened.services(), request)?;
+    let validation = {
+        let mut progress = cx.ui.progress();
+        ops::playbooks::validate(&opened.services(), request, &mut *progress)?
+    };
     for warning in &validation.warnings {
         cx.ui.warning(warning);
     }

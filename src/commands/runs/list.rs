@@ -29,21 +29,29 @@ pub struct ListArgs {
     #[arg(long, value_name = "NAME")]
     playbook: Option<PlaybookName>,
 
+    /// Those for one thing: 'server lab1', 'allocation web'
+    #[arg(long)]
+    subject: Option<String>,
+
     /// At most so many
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 }
 
 pub fn run(cx: &Context, args: ListArgs) -> Result<(), Error> {
-    let filtered = args.status.is_some() || args.host.is_some() || args.playbook.is_some();
+    let filtered = args.status.is_some()
+        || args.host.is_some()
+        || args.playbook.is_some()
+        || args.subject.is_some();
     let filter = RunFilter {
         status: args.status,
         host: args.host,
         playbook: args.playbook,
+        subject: args.subject,
         limit: args.limit,
     };
     let opened = cx.reader()?;
-    let runs = ops::runs::list(&opened.services(), filter)?;
+    let runs = ops::runs::list(&opened.services(), &filter)?;
     cx.ui.show(&runs, || {
         View::list(
             view::table(cx, &runs),

@@ -45,8 +45,14 @@ fn failures(mut view: View, detail: &RunDetail) -> View {
     }
     view = view.heading("Failures");
     for f in &detail.failures {
-        let message = f.message.trim_end().replace('\n', "\n    ");
-        view = view.text(format!("{}: {}\n    {message}", f.host, f.task));
+        let mut text = format!("{} {}: {}", f.host, f.status, f.task);
+        if let Some(message) = &f.message {
+            for line in message.trim_end().lines() {
+                text.push_str("\n    ");
+                text.push_str(line);
+            }
+        }
+        view = view.text(text);
     }
     view
 }
@@ -66,7 +72,7 @@ fn tasks(tasks: &[TaskSummary]) -> Table {
         vec![
             Cell::new(t.task.0),
             Cell::new(&t.name),
-            Cell::optional(t.duration_ms.map(|ms| duration(Duration::from_millis(ms)))),
+            Cell::new(duration(Duration::from_millis(t.duration_ms))),
             Cell::count(t.ok, Tone::Good),
             Cell::count(t.changed, Tone::Changed),
             Cell::count(t.failed, Tone::Bad),

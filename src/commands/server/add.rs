@@ -1,11 +1,10 @@
 use std::net::IpAddr;
 
 use clap::Args;
-use serde_json::json;
 
 use super::view;
 use crate::commands::arguments::{self, WaitArgs, one_of};
-use crate::commands::outcome;
+use crate::commands::outcome::{self, Ended};
 use crate::context::Context;
 use crate::domain::address;
 use crate::domain::cpu::CpuRange;
@@ -107,7 +106,6 @@ pub fn run(cx: &Context, args: AddArgs) -> Result<(), Error> {
             vg: args.storage.vg,
             disks: args.storage.disks,
             disk_size_gb: args.storage.disk_size_gb,
-            confirmed_vg: None,
         },
         adopt: args.adopt,
         tags: arguments::tags(args.tags)?,
@@ -118,25 +116,23 @@ pub fn run(cx: &Context, args: AddArgs) -> Result<(), Error> {
     let server = ops::servers::add(&services, new, &mut *progress)?;
     if args.no_init {
         drop(progress);
-        cx.ui.show(&json!({"server": server, "run": null}), || {
-            view::one(cx, &server)
-        })?;
+        cx.ui.show(
+            &Ended {
+                value: &server,
+                run: None,
+            },
+            || view::one(cx, &server),
+        )?;
         cx.ui.note(&format!(
             "`kloigos server init {}` makes it ready",
             server.hostname
         ));
         return Ok(());
     }
-    let nothing = StorageAmend {
-        vg: None,
-        disks: Vec::new(),
-        disk_size_gb: None,
-        adopt: false,
-    };
     let done = ops::servers::init(
         &services,
         &args.host,
-        nothing,
+        StorageAmend::default(),
         &args.wait.lifecycle(cx),
         &mut *progress,
     )?;

@@ -22,7 +22,7 @@ pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
     cx.ui.show(&detail, || {
         let keys = detail.host_keys.iter().map(|k| vec![Cell::new(k)]);
         view::one(cx, &detail.server)
-            .section("Compute units", cu::view::table(&detail.units))
+            .section("Compute units", cu::view::table(&detail.compute_units))
             .section("Allocations", alloc::view::table(&detail.allocations))
             .section("Host keys", Table::new([column("key").wraps()]).rows(keys))
             .section("Last runs", runs::view::table(cx, &detail.runs))

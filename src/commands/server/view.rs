@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-
+use crate::commands::outcome::Ended;
 use crate::context::Context;
 use crate::domain::server::Server;
 use crate::error::Error;
@@ -12,10 +11,13 @@ use crate::ui::{Cell, Tone, View};
 
 /// The end of a lifecycle command on a server.
 pub fn done(cx: &Context, done: &Done<Server>) -> Result<(), Error> {
-    cx.ui
-        .show(&json!({"server": done.value, "run": done.run}), || {
-            one(cx, &done.value)
-        })
+    cx.ui.show(
+        &Ended {
+            value: &done.value,
+            run: Some(&done.run),
+        },
+        || one(cx, &done.value),
+    )
 }
 
 pub fn one(cx: &Context, server: &Server) -> View {

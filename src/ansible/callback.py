@@ -1,0 +1,308 @@
+"""Tells kloigos what a run does, and waits where kloigos has to answer first.
+
+One JSON line an event goes to the socket whose descriptor KLOIGOS_EVENTS_FD
+names. Before a play whose hosts are new, the line {"event": "claim"} asks for
+them; the run goes on when the answer {"go": true} comes, which carries the
+lock files of the hosts as descriptors: as long as a process of this run lives,
+they stay locked, whatever becomes of kloigos. When the socket closes, kloigos
+is gone and the run ends.
+"""
+
+import json
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+
+from ansible.plugins.callback import CallbackBase
+
+try:
+    from ansible.template import Templar
+except ImportError:  # pragma: no cover
+    Templar = None
+
+DOCUMENTATION = """
+    name: kloigos
+    type: aggregate
+    short_description: tells kloigos what a run does
+    description: Writes one JSON line for each event to an inherited socket.
+"""
+
+MESSAGE_LIMIT = 4096
+GRACE_SECONDS = 4
+
+
+def descendants(root):
+    """PIDs below root, by /proc; a worker has a session of its own."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as handle:
+                parent = int(handle.read().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        children.setdefault(parent, []).append(int(name))
+    found, todo = [], [root]
+    while todo:
+        for pid in children.get(todo.pop(), []):
+            found.append(pid)
+            todo.append(pid)
+    return found
+
+
+class Channel:
+    """The socket: written by the main thread, read by a thread of its own."""
+
+    def __init__(self, descriptor):
+        self.socket = socket.socket(fileno=descriptor)
+        self.socket.set_inheritable(False)
+        self.answers = queue.Queue()
+        self.claims = []
+        self.pid = os.getpid()
+        threading.Thread(target=self.read, daemon=True, name="kloigos").start()
+
+    def send(self, event):
+        line = json.dumps(event, default=str, ensure_ascii=True) + "\n"
+        try:
+            self.socket.sendall(line.encode("ascii"))
+        except OSError:
+            self.end()
+
+    def read(self):
+        pending = b""
+        while True:
+            try:
+                data, descriptors, _flags, _address = socket.recv_fds(self.socket, 65536, 250)
+            except OSError:
+                data, descriptors = b"", []
+            for descriptor in descriptors:
+                # Only processes of Ansible keep them, nothing that a task starts.
+                os.set_inheritable(descriptor, False)
+                self.claims.append(descriptor)
+            if not data:
+                self.end()
+            pending += data
+            while b"\n" in pending:
+                line, _newline, pending = pending.partition(b"\n")
+                self.answers.put(json.loads(line))
+
+    def ask(self, event):
+        self.send(event)
+        answer = self.answers.get()
+        if not answer.get("go"):
+            self.end()
+
+    def end(self):
+        """Kloigos is gone or says no: nothing of this run may go on."""
+        if os.getpid() != self.pid:
+            os._exit(77)
+        os.kill(self.pid, signal.SIGTERM)
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline:
+            time.sleep(0.1)
+        for pid in descendants(self.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        os._exit(77)
+
+
+def shorten(text):
+    text = text if isinstance(text, str) else json.dumps(text, default=str)
+    text = text.strip()
+    return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " [cut]"
+
+
+def message(result):
+    """Why a task failed, in the words that a person would look for first."""
+    parts = []
+    for key in ("msg", "message", "reason"):
+        if result.get(key):
+            parts.append(shorten(result[key]))
+            break
+    # A module that broke says why only on its error stream.
+    for key in ("module_stderr", "stderr", "exception", "module_stdout"):
+        text = result.get(key)
+        if isinstance(text, str) and text.strip() and text.strip() not in parts:
+            if key in ("exception", "module_stdout") and parts and not str(parts[0]).startswith("MODULE FAILURE"):
+                continue
+            parts.append(shorten("\n".join(text.strip().splitlines()[-12:])))
+            break
+    for item in result.get("results") or []:
+        if isinstance(item, dict) and item.get("failed") and item.get("msg"):
+            parts.append(shorten("item %s: %s" % (item.get("item", item.get("_ansible_item_label", "")), item["msg"])))
+            break
+    return "\n".join(parts) or None
+
+
+class CallbackModule(CallbackBase):
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "kloigos"
+    CALLBACK_NEEDS_ENABLED = False
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        descriptor = os.environ.pop("KLOIGOS_EVENTS_FD", None)
+        self.channel = Channel(int(descriptor)) if descriptor else None
+        self.disabled = self.channel is None
+        self.plays = []
+        self.asked = None
+        self.numbers = {}
+        self.started = {}
+
+    def send(self, event, **fields):
+        fields["event"] = event
+        self.channel.send(fields)
+
+    # Plays and the claims on their hosts.
+
+    def v2_playbook_on_start(self, playbook):
+        self.plays = list(playbook.get_plays())
+        from ansible.release import __version__ as version
+        self.send("start", ansible_version=version)
+
+    def hosts_of(self, play):
+        manager = play.get_variable_manager()
+        inventory = manager._inventory
+        pattern = play.hosts
+        try:
+            templar = Templar(loader=manager._loader, variables=manager.get_vars(play=play))
+            pattern = templar.template(pattern)
+        except Exception:  # an undefined variable: Ansible itself says so when the play starts
+            return []
+        found = []
+        for host in inventory.get_hosts(pattern, ignore_restrictions=True):
+            variables = manager.get_vars(play=play, host=host)
+            templar = Templar(loader=manager._loader, variables=variables)
+
+            def value(name):
+                try:
+                    return templar.template(variables.get(name))
+                except Exception:
+                    return None
+
+            port = value("ansible_port")
+            found.append({
+                "name": host.name,
+                "address": str(value("ansible_host") or host.name),
+                "port": int(port) if str(port or "").isdigit() else None,
+                "connection": str(value("ansible_connection") or play.connection or "ssh"),
+                "implicit": bool(getattr(host, "implicit", False)),
+            })
+        return found
+
+    def v2_playbook_on_play_start(self, play):
+        # An exception here would be swallowed and the run go on unclaimed.
+        try:
+            self.play_start(play)
+        except BaseException as error:
+            sys.stderr.write("kloigos: the hosts of a play cannot be told: %r\n" % (error,))
+            self.channel.end()
+
+    def play_start(self, play):
+        if self.asked is None:
+            self.asked = set()
+            todo = self.plays or [play]
+        else:
+            todo = [play]
+        wanted = {}
+        for one in todo:
+            for host in self.hosts_of(one):
+                wanted[host["name"]] = host
+        new = {name: host for name, host in wanted.items() if name not in self.asked}
+        if new or not self.asked:
+            self.asked.update(new)
+            self.asked.add("")
+            self.channel.ask({"event": "claim", "hosts": list(new.values())})
+        mine = [host["name"] for host in self.hosts_of(play)]
+        pattern = play.hosts if isinstance(play.hosts, str) else ", ".join(map(str, play.hosts or []))
+        self.send("play", name=play.get_name(), pattern=pattern, hosts=mine)
+
+    def v2_playbook_on_no_hosts_matched(self):
+        self.send("no_hosts")
+
+    # Tasks and results.
+
+    def number(self, task, handler=False):
+        known = self.numbers.get(task._uuid)
+        if known is None:
+            known = self.numbers[task._uuid] = len(self.numbers) + 1
+            self.send("task", task=known, name=task.get_name().strip(), action=str(task.action), handler=handler)
+        return known
+
+    def v2_playbook_on_task_start(self, task, is_conditional):
+        self.number(task)
+
+    def v2_playbook_on_handler_task_start(self, task):
+        self.number(task, handler=True)
+
+    def v2_playbook_on_cleanup_task_start(self, task):
+        self.number(task)
+
+    def v2_runner_on_start(self, host, task):
+        number = self.number(task)
+        self.started[(host.name, task._uuid)] = time.monotonic()
+        self.send("host", task=number, host=host.name)
+
+    def result(self, result, status, changed=None):
+        data = getattr(result, "result", None)
+        if not isinstance(data, dict):
+            data = result._result
+        host = getattr(result, "host", None) or result._host
+        task = getattr(result, "task", None) or result._task
+        if not hasattr(task, "_uuid"):
+            task = result._task
+        begun = self.started.pop((host.name, task._uuid), None)
+        took = 0 if begun is None else int((time.monotonic() - begun) * 1000)
+        said = None
+        if status in ("failed", "ignored", "unreachable"):
+            said = message(data)
+        elif status == "skipped":
+            said = shorten(data["skip_reason"]) if data.get("skip_reason") else None
+        self.send("result", task=self.number(task), host=host.name, status=status,
+                  changed=bool(data.get("changed")) if changed is None else changed,
+                  duration_ms=took, message=said)
+        for text in data.get("warnings") or []:
+            self.send("warning", text=shorten(text))
+
+    def v2_runner_on_ok(self, result):
+        changed = bool(result._result.get("changed"))
+        self.result(result, "changed" if changed else "ok", changed)
+
+    def v2_runner_on_failed(self, result, ignore_errors=False):
+        self.result(result, "ignored" if ignore_errors else "failed")
+
+    def v2_runner_on_unreachable(self, result):
+        self.result(result, "unreachable")
+
+    def v2_runner_on_skipped(self, result):
+        self.result(result, "skipped", False)
+
+    # The end.
+
+    def v2_playbook_on_stats(self, stats):
+        hosts = []
+        for host in sorted(stats.processed):
+            counts = stats.summarize(host)
+            hosts.append({
+                "host": host,
+                "ok": counts.get("ok", 0),
+                "changed": counts.get("changed", 0),
+                "failed": counts.get("failures", 0),
+                "unreachable": counts.get("unreachable", 0),
+                "skipped": counts.get("skipped", 0),
+                "rescued": counts.get("rescued", 0),
+                "ignored": counts.get("ignored", 0),
+            })
+        data = {}
+        for owner in stats.custom.values():
+            if isinstance(owner, dict) and isinstance(owner.get("kloigos"), dict):
+                data.update(owner["kloigos"])
+        self.send("stats", hosts=hosts, data=data or None)

@@ -1,0 +1,209 @@
+//! Starting ansible-playbook, and talking with the callback in it.
+
+use std::ffi::OsString;
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use tokio::net::UnixStream;
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+
+use super::{AnsibleError, Install};
+use crate::env::Env;
+use crate::fs;
+
+/// Everything of one start.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    pub install: &'a Install,
+    /// Working directory: the playbook's own.
+    pub workdir: &'a Path,
+    pub playbook: &'a Path,
+    pub inventory: Option<&'a Path>,
+    pub variable_files: &'a [PathBuf],
+    /// Further arguments, as in `--check`.
+    pub arguments: &'a [OsString],
+    /// Holds the callback plugin.
+    pub callback_dir: &'a Path,
+    /// For ssh's control sockets; 79 bytes at most.
+    pub control_dir: &'a Path,
+    pub known_hosts: &'a Path,
+    /// Scratch of Ansible on this machine.
+    pub local_tmp: &'a Path,
+}
+
+/// A started ansible-playbook.
+pub struct Running {
+    pub child: Child,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
+    /// Its end closing is what tells Ansible that kloigos is gone.
+    pub channel: UnixStream,
+}
+
+/// ssh options that every connection gets: our known hosts beside the user's.
+pub fn ssh_args(known_hosts: &Path) -> String {
+    format!(
+        "-o UserKnownHostsFile=\"{} ~/.ssh/known_hosts ~/.ssh/known_hosts2\" -o StrictHostKeyChecking=yes -o ServerAliveInterval=15 -o ServerAliveCountMax=4",
+        known_hosts.display()
+    )
+}
+
+/// The environment of Ansible: the caller's, and what Kloigos sets where
+/// nothing else does.
+pub fn environment(env: &Env, launch: &Launch<'_>) -> Vec<(OsString, OsString)> {
+    let mut all: Vec<(OsString, OsString)> = env
+        .all()
+        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+        .collect();
+    let defaults: &[(&str, &str)] = &[
+        ("ANSIBLE_PIPELINING", "1"),
+        ("ANSIBLE_HOST_KEY_CHECKING", "1"),
+        ("ANSIBLE_RETRY_FILES_ENABLED", "0"),
+        ("ANSIBLE_NOCOWS", "1"),
+        ("ANSIBLE_FORKS", "20"),
+        ("ANSIBLE_TIMEOUT", "20"),
+        ("ANSIBLE_INTERPRETER_PYTHON", "auto_silent"),
+        (
+            "ANSIBLE_SSH_ARGS",
+            "-C -o ControlMaster=auto -o ControlPersist=60s",
+        ),
+        ("ANSIBLE_DEPRECATION_WARNINGS", "0"),
+        ("ANSIBLE_LOCALHOST_WARNING", "0"),
+        ("ANSIBLE_INVENTORY_UNPARSED_WARNING", "0"),
+    ];
+    for (key, value) in defaults {
+        if !env.is_set(key) {
+            all.push((key.into(), value.into()));
+        }
+    }
+    let callbacks = match env.get("ANSIBLE_CALLBACK_PLUGINS") {
+        Some(theirs) => {
+            let mut both = launch.callback_dir.as_os_str().to_owned();
+            both.push(":");
+            both.push(theirs);
+            both
+        }
+        None => launch.callback_dir.as_os_str().to_owned(),
+    };
+    let ours: [(&str, OsString); 8] = [
+        ("ANSIBLE_CALLBACK_PLUGINS", callbacks),
+        ("ANSIBLE_SSH_CONTROL_PATH_DIR", launch.control_dir.into()),
+        ("ANSIBLE_LOCAL_TEMP", launch.local_tmp.into()),
+        ("LC_ALL", "C.UTF-8".into()),
+        ("LANG", "C.UTF-8".into()),
+        ("PYTHONUNBUFFERED", "1".into()),
+        ("PYTHONDONTWRITEBYTECODE", "1".into()),
+        ("ANSIBLE_NOCOLOR", "1".into()),
+    ];
+    for (key, value) in ours {
+        all.retain(|(k, _)| k != key);
+        all.push((key.into(), value));
+    }
+    if !env.is_set("ANSIBLE_SSH_COMMON_ARGS") {
+        all.push((
+            "ANSIBLE_SSH_COMMON_ARGS".into(),
+            ssh_args(launch.known_hosts).into(),
+        ));
+    }
+    all
+}
+
+/// The arguments of ansible-playbook.
+pub fn arguments(launch: &Launch<'_>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = Vec::new();
+    if let Some(inventory) = launch.inventory {
+        args.push("--inventory".into());
+        args.push(inventory.into());
+    }
+    for file in launch.variable_files {
+        let mut value = OsString::from("@");
+        value.push(file);
+        args.push("--extra-vars".into());
+        args.push(value);
+    }
+    args.extend(launch.arguments.iter().cloned());
+    args.push(launch.playbook.into());
+    args
+}
+
+/// Starts it, in a session of its own: with a controlling terminal, ssh would
+/// ask there in spite of the closed standard input.
+pub fn start(launch: &Launch<'_>, env: &Env) -> Result<Running, AnsibleError> {
+    let path = launch.install.path();
+    let failed = |source: std::io::Error| AnsibleError::Spawn {
+        path: path.to_owned(),
+        source,
+    };
+    fs::create_private_dir(launch.callback_dir)?;
+    fs::write_private(
+        &launch.callback_dir.join("kloigos.py"),
+        super::CALLBACK.as_bytes(),
+    )?;
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
+    rustix::io::fcntl_setfd(&theirs, rustix::io::FdFlags::empty()).map_err(|e| failed(e.into()))?;
+    let mut command = Command::new("setsid");
+    command
+        .arg(path)
+        .args(arguments(launch))
+        .current_dir(launch.workdir)
+        .env_clear()
+        .envs(environment(env, launch))
+        .env("KLOIGOS_EVENTS_FD", theirs.as_raw_fd().to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    drop(theirs);
+    let channel = ours
+        .set_nonblocking(true)
+        .and_then(|()| UnixStream::from_std(ours))
+        .map_err(failed)?;
+    let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err(failed(std::io::Error::other("its output is not connected")));
+    };
+    Ok(Running {
+        child,
+        stdout,
+        stderr,
+        channel,
+    })
+}
+
+/// How many descriptors go with one message (the kernel takes 253).
+const BATCH: usize = 64;
+
+/// Lets Ansible go on, and hands it the lock files that it must keep.
+pub fn answer_go(channel: &UnixStream, locks: &[OwnedFd]) -> std::io::Result<()> {
+    let fds: Vec<BorrowedFd<'_>> = locks.iter().map(AsFd::as_fd).collect();
+    let mut batches: Vec<&[BorrowedFd<'_>]> = fds.chunks(BATCH).collect();
+    let last = batches.pop().unwrap_or(&[]);
+    for batch in batches {
+        // A blank line is no answer, it only carries descriptors.
+        send(channel, b" ", batch)?;
+    }
+    send(channel, b"{\"go\": true}\n", last)
+}
+
+fn send(channel: &UnixStream, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> std::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(BATCH))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(std::io::Error::other("too many lock files for one message"));
+    }
+    rustix::net::sendmsg(
+        channel,
+        &[IoSlice::new(bytes)],
+        &mut control,
+        SendFlags::NOSIGNAL,
+    )?;
+    Ok(())
+}
+
+/// Tells Ansible to end before it touches the hosts that it asked for.
+pub fn answer_stop(channel: &UnixStream) -> std::io::Result<()> {
+    send(channel, b"{\"go\": false}\n", &[])
+}

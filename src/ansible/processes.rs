@@ -1,0 +1,111 @@
+//! Ending everything that Ansible has started.
+//!
+//! Ansible's workers and ssh's connection masters live in sessions and process
+//! groups of their own, so no group is enough. This process is a child
+//! subreaper: whatever loses its parent becomes our child, and a walk over
+//! /proc finds it.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+/// Makes orphaned descendants ours.
+pub fn become_subreaper() {
+    // Without it (it cannot fail on Linux 3.4 and newer) orphans go to init.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// PIDs below `root`, parents first.
+pub fn descendants(root: u32) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|n| n.parse::<u32>().ok())
+        else {
+            continue;
+        };
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
+            continue;
+        };
+        // The name in parentheses may hold anything; what follows it may not.
+        let Some((_, rest)) = stat.rsplit_once(") ") else {
+            continue;
+        };
+        let mut fields = rest.split(' ');
+        let state = fields.next();
+        let parent = fields.next().and_then(|p| p.parse().ok());
+        if let (Some(state), Some(parent)) = (state, parent)
+            && state != "Z"
+        {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = Vec::new();
+    let mut todo = vec![root];
+    while let Some(pid) = todo.pop() {
+        for child in children.get(&pid).into_iter().flatten() {
+            found.push(*child);
+            todo.push(*child);
+        }
+    }
+    found
+}
+
+fn send(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // It may be gone already, which is what is wanted.
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Asks every descendant of this process, except `spared`, to end.
+pub fn terminate_all(spared: &[u32]) {
+    for pid in descendants(std::process::id()) {
+        if !spared.contains(&pid) {
+            send(pid, Signal::TERM);
+        }
+    }
+}
+
+/// Ends every descendant of this process for certain: stops all, so that none
+/// can start another unseen, walks again, kills, reaps. Within `limit`.
+pub fn kill_all(limit: Duration) {
+    let me = std::process::id();
+    let started = Instant::now();
+    loop {
+        let mut stopped = descendants(me);
+        for pid in &stopped {
+            send(*pid, Signal::STOP);
+        }
+        let again = descendants(me);
+        let settled = again.iter().all(|p| stopped.contains(p));
+        stopped.extend(again);
+        if settled || started.elapsed() > limit {
+            for pid in &stopped {
+                send(*pid, Signal::KILL);
+            }
+        }
+        if descendants(me).is_empty() || started.elapsed() > limit {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Ends the connection masters of one control directory, which would hold a
+/// connection for another minute.
+pub fn end_masters(control_dir: &std::path::Path) {
+    let marker = control_dir.to_string_lossy().into_owned();
+    for pid in descendants(std::process::id()) {
+        let Ok(cmdline) = std::fs::read(format!("/proc/{pid}/cmdline")) else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&cmdline);
+        if text.contains(&marker) && text.starts_with("ssh") {
+            send(pid, Signal::TERM);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! `kloigos init`: makes or upgrades the store, loads the packaged playbooks,
+//! prepares Ansible. Safe to repeat, and to start twice at once.
+
+use serde::Serialize;
+
+use super::packaged;
+use crate::clock::Clock;
+use crate::domain::name::PlaybookName;
+use crate::domain::report::{Report, Reporter};
+use crate::domain::settings;
+use crate::env::Env;
+use crate::error::{Error, Kind};
+use crate::fs;
+use crate::paths::Paths;
+use crate::runner;
+use crate::store::playbooks::{Authorship, Packed};
+use crate::store::{self, SCHEMA_VERSION, Store};
+
+#[derive(Debug, Clone, Serialize)]
+pub struct InitReport {
+    pub store_path: String,
+    pub created: bool,
+    pub migrated_from: Option<u32>,
+    pub schema_version: u32,
+    pub playbooks: Vec<LoadedPlaybook>,
+    pub ansible_version: String,
+    pub ansible_path: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct LoadedPlaybook {
+    pub name: PlaybookName,
+    pub version: u32,
+    pub digest: String,
+    pub outcome: LoadOutcome,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadOutcome {
+    /// It was there already.
+    Unchanged,
+    /// Added, and the default.
+    Added,
+    /// Added; the operator's own default stays.
+    AddedNotDefault,
+}
+
+pub fn initialise(
+    paths: &Paths,
+    clock: &Clock,
+    env: &Env,
+    reporter: &mut dyn Reporter,
+) -> Result<InitReport, Error> {
+    for dir in [
+        paths.root().to_owned(),
+        paths.locks(),
+        paths.runs(),
+        paths.ansible(),
+    ] {
+        fs::create_private_dir(&dir).map_err(|e| Error {
+            kind: Kind::Store,
+            ..Error::from(e)
+        })?;
+    }
+    let (store, migrated) = migrate(paths, clock, env, reporter)?;
+    if let Some(note) = &migrated.journal_note {
+        reporter.report(&Report::Warning(note.clone()));
+    }
+    let playbooks = load_packaged(&store, env, reporter)?;
+    let setting = store.read(|tx| {
+        Ok::<_, Error>(
+            tx.settings()
+                .value(settings::find(settings::ANSIBLE_PLAYBOOK)?)?,
+        )
+    })?;
+    let ansible = runner::prepare_ansible(paths, env, &setting, reporter)?;
+    Ok(InitReport {
+        store_path: paths.database().display().to_string(),
+        created: migrated.created,
+        migrated_from: migrated.from,
+        schema_version: SCHEMA_VERSION,
+        playbooks,
+        ansible_version: ansible.version().to_owned(),
+        ansible_path: ansible.path().display().to_string(),
+    })
+}
+
+/// One process migrates at a time; the lock ends with this call.
+fn migrate(
+    paths: &Paths,
+    clock: &Clock,
+    env: &Env,
+    reporter: &mut dyn Reporter,
+) -> Result<(Store, store::Migrated), Error> {
+    let path = paths.migration_lock();
+    let as_store = |e: fs::FsError| Error {
+        kind: Kind::Store,
+        ..Error::from(e)
+    };
+    let lock = fs::open_lock_file(&path).map_err(as_store)?;
+    if lock.try_lock().is_err() {
+        reporter.report(&Report::Step("waiting for another `kloigos init`".into()));
+        lock.lock()
+            .map_err(fs::FsError::of("lock", &path))
+            .map_err(as_store)?;
+    }
+    Ok(store::migrate(paths, *clock, env)?)
+}
+
+fn load_packaged(
+    store: &Store,
+    env: &Env,
+    reporter: &mut dyn Reporter,
+) -> Result<Vec<LoadedPlaybook>, Error> {
+    let mut loaded = Vec::new();
+    for (name, content) in packaged::all() {
+        let name = PlaybookName::parse(name)?;
+        let packed = Packed::of(&content)
+            .map_err(|e| Error::new(Kind::Local, format!("cannot pack playbook {name}: {e}")))?;
+        let one = store.write(|tx| {
+            let versions = tx.playbooks().versions(&name)?;
+            if let Some(same) = versions.iter().find(|v| v.digest == packed.digest()) {
+                return Ok::<_, Error>(LoadedPlaybook {
+                    name: name.clone(),
+                    version: same.version,
+                    digest: same.digest.clone(),
+                    outcome: LoadOutcome::Unchanged,
+                });
+            }
+            let version = tx.playbooks().insert_version(
+                &name,
+                &content,
+                &packed,
+                &Authorship {
+                    author: &env.user,
+                    message: Some(concat!("packaged with kloigos ", env!("CARGO_PKG_VERSION"))),
+                    packaged: true,
+                },
+            )?;
+            let operators_own = versions.iter().any(|v| v.is_default && !v.packaged);
+            if !operators_own && !versions.is_empty() {
+                tx.playbooks().set_default(&name, version)?;
+            }
+            Ok(LoadedPlaybook {
+                name: name.clone(),
+                version,
+                digest: packed.digest().to_owned(),
+                outcome: if operators_own {
+                    LoadOutcome::AddedNotDefault
+                } else {
+                    LoadOutcome::Added
+                },
+            })
+        })?;
+        if one.outcome == LoadOutcome::AddedNotDefault {
+            reporter.report(&Report::Note(format!(
+                "playbook {} has a new packaged version {}; your own default stays",
+                one.name, one.version
+            )));
+        }
+        loaded.push(one);
+    }
+    Ok(loaded)
+}

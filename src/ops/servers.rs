@@ -1,0 +1,341 @@
+//! Registering, initialising, showing and forgetting servers.
+
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+use super::truth::Truth;
+use super::{Done, LifecycleOptions, Services, lifecycle};
+use crate::domain::allocation::Allocation;
+use crate::domain::compute_unit::{ComputeUnit, CuStatus};
+use crate::domain::event::Event;
+use crate::domain::lifecycle::{Lifecycle, server_init};
+use crate::domain::name::{AllocationId, Hostname};
+use crate::domain::report::{Report, Reporter};
+use crate::domain::run::Run;
+use crate::domain::server::{NewServer, Server, StorageWish};
+use crate::error::{Error, Kind};
+use crate::runner;
+use crate::store::events::EventFilter;
+use crate::store::runs::RunFilter;
+use crate::store::servers::subject;
+use crate::store::{Store, Tx};
+
+#[derive(Debug, Clone, Serialize)]
+pub struct ServerSummary {
+    #[serde(flatten)]
+    pub server: Server,
+    pub units: u32,
+    pub units_free: u32,
+    pub allocations: u32,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct ServerDetail {
+    #[serde(flatten)]
+    pub server: Server,
+    pub compute_units: Vec<ComputeUnit>,
+    pub allocations: Vec<Allocation>,
+    /// Type and fingerprint of each host key that is accepted.
+    pub host_keys: Vec<String>,
+    /// The last ten, newest first.
+    pub runs: Vec<Run>,
+    /// The last ten, newest first.
+    pub events: Vec<Event>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Removed {
+    pub hostname: Hostname,
+    pub closed_allocations: Vec<AllocationId>,
+    pub freed_addresses: Vec<IpAddr>,
+}
+
+/// What `server init` may add to what `server add` was told.
+#[derive(Debug, Clone, Default)]
+pub struct StorageAmend {
+    pub vg: Option<String>,
+    pub disks: Vec<String>,
+    pub disk_size_gb: Option<u32>,
+    pub adopt: bool,
+}
+
+pub(super) fn find(tx: &Tx<'_>, hostname: &Hostname) -> Result<Server, Error> {
+    tx.servers().get(hostname)?.ok_or_else(|| {
+        Error::not_found(format!("there is no server {hostname}"))
+            .hint("`kloigos server list` shows them all")
+    })
+}
+
+/// Registers the server and its compute units, and learns its host key.
+pub fn add(
+    services: &Services<'_>,
+    new: NewServer,
+    reporter: &mut dyn Reporter,
+) -> Result<Server, Error> {
+    new.check()?;
+    check_storage_names(new.storage.vg.as_deref(), &new.storage.disks)?;
+    let server = services.store.write(|tx| {
+        for other in tx.servers().list()? {
+            if let Some(what) = clash(&new, &other) {
+                return Err(Error::new(
+                    Kind::Exists,
+                    format!("server {} already has {what}", other.hostname),
+                )
+                .hint(format!("`kloigos server show {}` shows it", other.hostname)));
+            }
+        }
+        tx.servers().insert(&new)?;
+        for (ordinal, range) in (0u32..).zip(&new.compute_units) {
+            tx.compute_units().insert(&new.hostname, ordinal, range)?;
+        }
+        find(tx, &new.hostname)
+    })?;
+    learn_host_key(services, &server, reporter);
+    Ok(server)
+}
+
+fn clash(new: &NewServer, other: &Server) -> Option<String> {
+    if new.hostname == other.hostname {
+        return Some("that name".to_owned());
+    }
+    if new.private_ip == other.private_ip {
+        return Some(format!("the private address {}", new.private_ip));
+    }
+    let reached_at = |ip: Option<IpAddr>, private, port| (ip.unwrap_or(private), port);
+    let at = reached_at(new.public_ip, new.private_ip, new.port);
+    (at == (other.ansible_host(), other.port))
+        .then(|| format!("the address {} port {}", at.0, at.1))
+}
+
+/// The key that the host shows at first contact is accepted and told, so that
+/// a later change is refused. A host that does not answer is no error here:
+/// `server init` asks again.
+fn learn_host_key(services: &Services<'_>, server: &Server, reporter: &mut dyn Reporter) {
+    let report = match runner::learn_host_key(
+        services.env,
+        services.paths,
+        server.ansible_host(),
+        server.port,
+    ) {
+        Ok(keys) if keys.is_empty() => return,
+        Ok(keys) => Report::Note(format!(
+            "accepted the host key of {}: {}",
+            server.hostname,
+            keys.join(", ")
+        )),
+        Err(e) => Report::Warning(format!("no host key of {} yet: {e}", server.hostname)),
+    };
+    reporter.report(&report);
+}
+
+fn check_storage_names(vg: Option<&str>, disks: &[String]) -> Result<(), Error> {
+    // lvm(8): letters, digits and + _ . -, not beginning with a hyphen.
+    let vg_ok = |name: &str| {
+        (1..=127).contains(&name.len())
+            && !name.starts_with('-')
+            && !matches!(name, "." | "..")
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'_' | b'.' | b'-'))
+    };
+    if let Some(name) = vg.filter(|name| !vg_ok(name)) {
+        return Err(Error::usage(format!(
+            "`{}` is not a volume group's name: letters, digits and `+_.-`, not beginning with a hyphen",
+            name.escape_debug()
+        )));
+    }
+    if let Some(disk) = disks.iter().find(|d| {
+        !d.starts_with("/dev/")
+            || d.contains("..")
+            || d.chars().any(|c| c.is_control() || c.is_whitespace())
+    }) {
+        return Err(Error::usage(format!(
+            "`{}` is not a disk: give its device path, as in /dev/vdb",
+            disk.escape_debug()
+        )));
+    }
+    Ok(())
+}
+
+/// Runs SERVER_INIT. Also on a READY server, which repairs it.
+pub fn init(
+    services: &Services<'_>,
+    hostname: &Hostname,
+    amend: StorageAmend,
+    options: &LifecycleOptions,
+    reporter: &mut dyn Reporter,
+) -> Result<Done<Server>, Error> {
+    check_storage_names(amend.vg.as_deref(), &amend.disks)?;
+    let server = services.store.read(|tx| find(tx, hostname))?;
+    let _ = server.begin_init()?;
+    let engine = lifecycle::engine(*services, reporter)?;
+    learn_host_key(services, &server, reporter);
+
+    let (run, request) = services.store.write(|tx| {
+        amend_storage(tx, hostname, &amend)?;
+        let server = find(tx, hostname)?;
+        let change = server.begin_init()?;
+        let units = tx.compute_units().list(Some(hostname))?;
+        let request = lifecycle::request(
+            tx,
+            Lifecycle::ServerInit,
+            subject(hostname),
+            &server,
+            server_init(&server, &units, &tx.owner_id()?),
+            options,
+        )?;
+        let run = runner::register(tx, services.paths, services.env, services.clock, &request)?;
+        tx.servers()
+            .set_status(hostname, change, Some(run.id()), None)?;
+        Ok::<_, Error>((run, request))
+    })?;
+    let id = run.id();
+    let outcome = runner::execute(
+        run,
+        request,
+        &engine,
+        reporter,
+        &mut |_| Ok(()),
+        &mut |tx, outcome| lifecycle::settle(tx, id, Some(outcome)),
+    )?;
+    Ok(Done {
+        value: services.store.read(|tx| find(tx, hostname))?,
+        run: outcome,
+    })
+}
+
+fn amend_storage(tx: &Tx<'_>, hostname: &Hostname, amend: &StorageAmend) -> Result<(), Error> {
+    let server = find(tx, hostname)?;
+    let mut wish: StorageWish = server.storage.clone();
+    if amend.vg.is_some() {
+        wish.vg.clone_from(&amend.vg);
+        wish.disks.clear();
+    }
+    if !amend.disks.is_empty() {
+        wish.disks.clone_from(&amend.disks);
+        wish.vg.clone_from(&amend.vg);
+    }
+    if amend.disk_size_gb.is_some() {
+        wish.disk_size_gb = amend.disk_size_gb;
+    }
+    let adopt = server.adopt || amend.adopt;
+    if wish != server.storage || adopt != server.adopt {
+        tx.servers().set_storage(hostname, &wish, adopt)?;
+    }
+    Ok(())
+}
+
+pub fn list(services: &Services<'_>) -> Result<Vec<ServerSummary>, Error> {
+    let truth = Truth::see(*services)?;
+    services.store.read(|tx| {
+        let units = tx.compute_units().list(None)?;
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Ok(tx
+            .servers()
+            .list()?
+            .into_iter()
+            .map(|server| {
+                let mine = || units.iter().filter(|u| u.server == server.hostname);
+                ServerSummary {
+                    units: count(mine().count()),
+                    units_free: count(mine().filter(|u| u.status == CuStatus::Free).count()),
+                    allocations: count(mine().filter(|u| u.allocation.is_some()).count()),
+                    server: truth.server(server),
+                }
+            })
+            .collect())
+    })
+}
+
+pub fn show(services: &Services<'_>, hostname: &Hostname) -> Result<ServerDetail, Error> {
+    let truth = Truth::see(*services)?;
+    let (server, compute_units, allocations, runs, events) = services.store.read(|tx| {
+        let server = find(tx, hostname)?;
+        let units = tx
+            .compute_units()
+            .list(Some(hostname))?
+            .into_iter()
+            .map(|u| truth.unit(tx, u))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let allocations = live_on(tx, hostname)?;
+        let runs = tx.runs().list(&RunFilter {
+            host: Some(hostname.to_string()),
+            limit: Some(10),
+            ..RunFilter::default()
+        })?;
+        let events = tx.events().list(&EventFilter {
+            subject: Some(subject(hostname)),
+            limit: Some(10),
+            ..EventFilter::default()
+        })?;
+        Ok::<_, Error>((server, units, allocations, runs, events))
+    })?;
+    Ok(ServerDetail {
+        host_keys: runner::known_host_keys(
+            services.env,
+            services.paths,
+            server.ansible_host(),
+            server.port,
+        )?,
+        server: truth.server(server),
+        compute_units,
+        allocations: allocations
+            .into_iter()
+            .map(|a| truth.allocation(a))
+            .collect(),
+        runs: runs.into_iter().map(|r| truth.run(r)).collect(),
+        events,
+    })
+}
+
+fn live_on(tx: &Tx<'_>, hostname: &Hostname) -> Result<Vec<Allocation>, Error> {
+    Ok(tx
+        .allocations()
+        .list()?
+        .into_iter()
+        .filter(|a| a.is_live() && &a.server == hostname)
+        .collect())
+}
+
+/// Forgets a server. With `lost`, its allocations are closed and their
+/// addresses freed on the operator's word, the host unseen.
+pub fn remove(services: &Services<'_>, hostname: &Hostname, lost: bool) -> Result<Removed, Error> {
+    let store: &Store = services.store;
+    store.write(|tx| {
+        let server = find(tx, hostname)?;
+        let live = live_on(tx, hostname)?;
+        server.may_remove(live.len(), lost)?;
+        let mut freed = Vec::new();
+        for allocation in &live {
+            let change = allocation.lost()?;
+            tx.allocations().set_status(
+                allocation,
+                change,
+                None,
+                Some("its server was removed as lost"),
+            )?;
+            if let Some(address) = tx.addresses().get(allocation.ip_address)? {
+                let change = address.begin_release()?;
+                if change.from() != change.to() {
+                    tx.addresses().set_status(
+                        address.address,
+                        change,
+                        Some(allocation.key),
+                        None,
+                    )?;
+                }
+                let releasing = super::addresses::find(tx, address.address)?;
+                tx.addresses()
+                    .set_status(address.address, releasing.released()?, None, None)?;
+                freed.push(address.address);
+            }
+        }
+        tx.servers().remove(hostname, lost)?;
+        Ok(Removed {
+            hostname: hostname.clone(),
+            closed_allocations: live.into_iter().map(|a| a.id).collect(),
+            freed_addresses: freed,
+        })
+    })
+}

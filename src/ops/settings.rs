@@ -1,0 +1,67 @@
+//! Settings.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Services;
+use crate::domain::settings::{DEFINITIONS, Definition, SettingType, find};
+use crate::error::Error;
+use crate::store::Tx;
+
+#[derive(Debug, Clone, Serialize)]
+pub struct SettingView {
+    pub name: &'static str,
+    pub value: Value,
+    pub default: Value,
+    pub is_default: bool,
+    #[serde(rename = "type")]
+    pub kind: SettingType,
+    pub description: &'static str,
+    pub secret: bool,
+}
+
+fn view(tx: &Tx<'_>, definition: &'static Definition) -> Result<SettingView, Error> {
+    let stored = tx.settings().stored(definition)?;
+    let value = match &stored {
+        Some(_) if definition.secret => Value::String("(secret)".into()),
+        Some(value) => definition.json(value),
+        None => definition.json(definition.default),
+    };
+    Ok(SettingView {
+        name: definition.name,
+        value,
+        default: definition.json(definition.default),
+        is_default: stored.is_none(),
+        kind: definition.kind,
+        description: definition.description,
+        secret: definition.secret,
+    })
+}
+
+pub fn list(services: &Services<'_>) -> Result<Vec<SettingView>, Error> {
+    services
+        .store
+        .read(|tx| DEFINITIONS.iter().map(|d| view(tx, d)).collect())
+}
+
+pub fn get(services: &Services<'_>, name: &str) -> Result<SettingView, Error> {
+    let definition = find(name)?;
+    services.store.read(|tx| view(tx, definition))
+}
+
+pub fn set(services: &Services<'_>, name: &str, value: &str) -> Result<SettingView, Error> {
+    let definition = find(name)?;
+    let value = definition.check(value)?;
+    services.store.write(|tx| {
+        tx.settings().set(definition, &value)?;
+        view(tx, definition)
+    })
+}
+
+pub fn reset(services: &Services<'_>, name: &str) -> Result<SettingView, Error> {
+    let definition = find(name)?;
+    services.store.write(|tx| {
+        tx.settings().reset(definition)?;
+        view(tx, definition)
+    })
+}

@@ -1,0 +1,297 @@
+//! A run's exclusive hold on its hosts while it lives.
+//!
+//! One kernel file lock a host, in `locks/`; all or nothing; first come, first
+//! served among runs that share a host. Lock files are never unlinked: an
+//! unlinked one could be held by one process while another locks its
+//! successor. A slot limits how many runs execute at once.
+
+use std::fs::{File, TryLockError};
+use std::net::{IpAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+
+use sha2::{Digest, Sha256};
+
+use super::liveness;
+use crate::ansible::events::PlayHost;
+use crate::domain::run::RunId;
+use crate::domain::run_event::WaitsFor;
+use crate::domain::server::Server;
+use crate::error::Error;
+use crate::fs::{self, FsError};
+use crate::paths::Paths;
+use crate::store::claims::Ahead;
+use crate::store::{Store, Tx};
+
+/// What a claim is on: one machine, however it is spelled.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostKey {
+    key: String,
+    /// As the user knows it.
+    pub shown: String,
+    /// True when only the name told the machine: an alias would not be seen.
+    pub by_name: bool,
+}
+
+impl HostKey {
+    pub fn of_server(server: &Server) -> Self {
+        HostKey {
+            key: format!("server-{}", server.hostname),
+            shown: server.hostname.to_string(),
+            by_name: false,
+        }
+    }
+
+    /// None for the machine that kloigos itself runs on, reached locally:
+    /// hooks and `add_host` plays of all runs would wait for each other.
+    pub fn of_host(host: &PlayHost, servers: &[Server]) -> Option<Self> {
+        let local = host.connection == "local" || host.connection.ends_with(".local");
+        if local && (host.implicit || host.name == "localhost") {
+            return None;
+        }
+        if local {
+            return Some(Self::by_name(&host.name));
+        }
+        let port = host.port.unwrap_or(22);
+        let bare = host.address.trim_start_matches('[').trim_end_matches(']');
+        let addresses: Vec<IpAddr> = match bare.parse::<IpAddr>() {
+            Ok(address) => vec![address],
+            Err(_) => (bare, port)
+                .to_socket_addrs()
+                .map(|found| found.map(|a| a.ip()).collect())
+                .unwrap_or_default(),
+        };
+        let addresses: Vec<IpAddr> = addresses.into_iter().map(|a| a.to_canonical()).collect();
+        if let Some(server) = registered(&addresses, port, servers) {
+            return Some(Self::of_server(server));
+        }
+        // The lowest address, so that the order of answers does not matter.
+        match addresses.iter().min() {
+            Some(address) => Some(HostKey {
+                key: format!("address-{address}-{port}"),
+                shown: host.name.clone(),
+                by_name: false,
+            }),
+            None => Some(Self::by_name(&host.name)),
+        }
+    }
+
+    fn by_name(name: &str) -> Self {
+        HostKey {
+            key: format!("name-{}", name.to_lowercase()),
+            shown: name.to_owned(),
+            by_name: true,
+        }
+    }
+
+    /// The lock file's name: the key where it is a plain one, else its hash.
+    fn file_name(&self) -> String {
+        let plain = self.key.len() <= 120
+            && self
+                .key
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b':'));
+        if plain {
+            return format!("host-{}", self.key);
+        }
+        let hash = Sha256::digest(&self.key);
+        let hex: String = hash.iter().map(|b| format!("{b:02x}")).collect();
+        format!("host-sha256-{hex}")
+    }
+}
+
+/// The server of which either address is among these. Behind one address
+/// (forwarded ports) the port tells them apart.
+fn registered<'s>(addresses: &[IpAddr], port: u16, servers: &'s [Server]) -> Option<&'s Server> {
+    let matching: Vec<&Server> = servers
+        .iter()
+        .filter(|s| {
+            addresses
+                .iter()
+                .any(|a| *a == s.private_ip || Some(*a) == s.public_ip)
+        })
+        .collect();
+    match matching.as_slice() {
+        [one] => Some(one),
+        many => many.iter().find(|s| s.port == port).copied(),
+    }
+}
+
+/// Locks on hosts, and a slot. Executing takes it as an argument; dropping it
+/// frees the hosts, unless Ansible still lives and keeps its copies.
+#[derive(Debug, Default)]
+pub struct HostClaims {
+    keys: Vec<HostKey>,
+    locks: Vec<File>,
+    slot: Option<File>,
+}
+
+impl HostClaims {
+    pub fn covers(&self, key: &HostKey) -> bool {
+        self.keys.iter().any(|k| k.key == key.key)
+    }
+
+    /// Copies of the descriptors, for the child to keep.
+    pub fn descriptors(&self) -> Result<Vec<OwnedFd>, Error> {
+        self.locks
+            .iter()
+            .map(|f| {
+                f.try_clone().map(OwnedFd::from).map_err(|e| {
+                    Error::new(
+                        crate::error::Kind::Local,
+                        format!("cannot copy a lock's descriptor: {e}"),
+                    )
+                })
+            })
+            .collect()
+    }
+
+    fn join(&mut self, other: HostClaims) {
+        self.keys.extend(other.keys);
+        self.locks.extend(other.locks);
+        self.slot = self.slot.take().or(other.slot);
+    }
+}
+
+/// One try to have all hosts of `wanted`, for a run that stands in line for
+/// them.
+pub(super) enum Attempt {
+    Had(HostClaims),
+    Waits(Vec<WaitsFor>),
+    /// Waiting here could never end: the run named waits for this one.
+    Deadlock(WaitsFor),
+}
+
+pub(super) struct Line<'a> {
+    pub(super) store: &'a Store,
+    pub(super) paths: &'a Paths,
+    pub(super) run: RunId,
+    pub(super) slots: u32,
+}
+
+impl Line<'_> {
+    pub(super) fn enqueue(&self, wanted: &[HostKey]) -> Result<(), Error> {
+        let rows: Vec<(String, String)> = wanted
+            .iter()
+            .map(|k| (k.key.clone(), k.shown.clone()))
+            .collect();
+        self.store
+            .write(|tx| Ok(tx.claims().enqueue(self.run, &rows)?))
+    }
+
+    /// `held`: what the run has already.
+    pub(super) fn attempt(&self, wanted: &[HostKey], held: &HostClaims) -> Result<Attempt, Error> {
+        let ahead = self.ahead()?;
+        if let Some(deadlock) = self.deadlock(&ahead, held)? {
+            return Ok(Attempt::Deadlock(deadlock));
+        }
+        if !ahead.is_empty() {
+            return Ok(Attempt::Waits(ahead.iter().map(waits).collect()));
+        }
+        let mut had = HostClaims::default();
+        let mut keys: Vec<&HostKey> = wanted.iter().filter(|k| !held.covers(k)).collect();
+        keys.sort();
+        keys.dedup();
+        for key in keys {
+            match self.lock(&key.file_name())? {
+                Some(file) => {
+                    had.locks.push(file);
+                    had.keys.push(key.clone());
+                }
+                // Nobody alive has it by the tickets: Ansible of a run that was
+                // killed is still at work there.
+                None => {
+                    return Ok(Attempt::Waits(vec![WaitsFor {
+                        host: Some(key.shown.clone()),
+                        run: None,
+                        requester: None,
+                        since: None,
+                    }]));
+                }
+            }
+        }
+        if held.slot.is_none() {
+            had.slot = self.slot()?;
+            if had.slot.is_none() {
+                return Ok(Attempt::Waits(vec![WaitsFor {
+                    host: None,
+                    run: None,
+                    requester: None,
+                    since: None,
+                }]));
+            }
+        }
+        Ok(Attempt::Had(had))
+    }
+
+    /// Tickets before this run's, of runs that live.
+    fn ahead(&self) -> Result<Vec<Ahead>, Error> {
+        let all = self
+            .store
+            .read(|tx| Ok::<_, Error>(tx.claims().ahead(self.run)?))?;
+        let mut alive = Vec::new();
+        for ticket in all {
+            if liveness::is_alive(self.paths, ticket.run)? {
+                alive.push(ticket);
+            }
+        }
+        Ok(alive)
+    }
+
+    /// A run that holds what this one wants may itself wait for what this one
+    /// holds. The younger of the two gives way.
+    fn deadlock(&self, ahead: &[Ahead], held: &HostClaims) -> Result<Option<WaitsFor>, Error> {
+        if held.keys.is_empty() {
+            return Ok(None);
+        }
+        for ticket in ahead.iter().filter(|t| t.held && t.run < self.run) {
+            let theirs = self
+                .store
+                .read(|tx| Ok::<_, Error>(tx.claims().ahead(ticket.run)?))?;
+            if theirs.iter().any(|t| t.run == self.run && t.held) {
+                return Ok(Some(waits(ticket)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn lock(&self, name: &str) -> Result<Option<File>, Error> {
+        let dir = self.paths.locks();
+        fs::create_private_dir(&dir)?;
+        let path = dir.join(name);
+        let file = fs::open_lock_file(&path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(FsError::of("lock", &path)(e).into()),
+        }
+    }
+
+    fn slot(&self) -> Result<Option<File>, Error> {
+        for number in 0..self.slots {
+            if let Some(file) = self.lock(&format!("slot-{number}"))? {
+                return Ok(Some(file));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Adds what was had.
+pub(super) fn joined(mut held: HostClaims, had: HostClaims) -> HostClaims {
+    held.join(had);
+    held
+}
+
+fn waits(ticket: &Ahead) -> WaitsFor {
+    WaitsFor {
+        host: Some(ticket.host_name.clone()),
+        run: Some(ticket.run),
+        requester: Some(ticket.requester.clone()),
+        since: Some(ticket.since),
+    }
+}
+
+/// Whom a queued run waits for, by the tickets.
+pub fn waits_for(tx: &Tx<'_>, run: RunId) -> Result<Vec<WaitsFor>, Error> {
+    Ok(tx.claims().ahead(run)?.iter().map(waits).collect())
+}

@@ -1,0 +1,785 @@
+//! From a registered run to its outcome.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::UnixStream;
+
+use super::cancel::{Cancel, Signals};
+use super::claims::{Attempt, HostClaims, HostKey, Line, joined};
+use super::engine::Engine;
+use super::files::RunFiles;
+use super::progress::{Exit, Progress};
+use super::recorder::Recorder;
+use super::request::{RegisteredRun, RunRequest, Targets};
+use crate::ansible::events::{Message, PlayHost, decode};
+use crate::ansible::inventory::{InventoryHost, generated};
+use crate::ansible::launch::{self, Launch, Running};
+use crate::ansible::processes;
+use crate::domain::report::{Report, Reporter};
+use crate::domain::run::{RunEnding, RunId, RunOutcome, Wait};
+use crate::domain::run_event::{OutputStream, RunEvent, RunHost, TaskNo, WaitsFor};
+use crate::domain::text::plain;
+use crate::error::{Error, Kind};
+use crate::store::runs::Ended;
+use crate::store::{Store, Tx};
+
+/// How long Ansible may take to end after TERM before everything is killed.
+const GRACE: Duration = Duration::from_secs(5);
+/// After the child's end, output that is still in the pipes; strays that hold
+/// them open do not delay the end for longer.
+const DRAIN: Duration = Duration::from_millis(300);
+const POLL: Duration = Duration::from_millis(150);
+/// A longer line is passed on in pieces, so that memory stays flat.
+const LONGEST_LINE: usize = 64 * 1024;
+
+type OnClaimed<'c> = &'c mut dyn FnMut(&Tx<'_>) -> Result<(), Error>;
+type OnEnd<'c> = &'c mut dyn FnMut(&Tx<'_>, &RunOutcome) -> Result<(), Error>;
+
+/// Executes the run in the foreground. `on_claimed` and `on_end` change the
+/// states of what the run acts on, each in the transaction that changes the
+/// run's own.
+pub fn execute(
+    run: RegisteredRun,
+    request: RunRequest,
+    engine: &Engine<'_>,
+    reporter: &mut dyn Reporter,
+    on_claimed: &mut dyn FnMut(&Tx<'_>) -> Result<(), Error>,
+    on_end: &mut dyn FnMut(&Tx<'_>, &RunOutcome) -> Result<(), Error>,
+) -> Result<RunOutcome, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::new(Kind::Local, format!("cannot start the run: {e}")))?;
+    runtime.block_on(async {
+        let started = Instant::now();
+        let id = run.id();
+        let mut execution = Execution {
+            recorder: Recorder::new(engine.store, id, engine.output_max),
+            progress: Progress::default(),
+            history: run.history.clone(),
+            id,
+            engine,
+            reporter,
+            request: &request,
+            started,
+            running_since: None,
+            stderr_tail: VecDeque::new(),
+            data: None,
+            store_failed: None,
+            said_by_name: false,
+        };
+        let mut signals = Signals::listen()?;
+        let end = execution.go(&mut signals, on_claimed).await;
+        execution.finish(end, on_end)
+    })
+}
+
+/// Why the work is over.
+enum End {
+    /// Ansible ended by itself.
+    Exited(Exit, PathBuf),
+    Cancelled(Cancel),
+    /// A claim or slot was not had.
+    NotClaimed(String),
+    /// Something here failed before or beside Ansible.
+    Failed(Error),
+}
+
+struct Execution<'x, 'e> {
+    id: RunId,
+    engine: &'x Engine<'e>,
+    reporter: &'x mut dyn Reporter,
+    request: &'x RunRequest,
+    history: crate::store::runs::History,
+    recorder: Recorder<'x>,
+    progress: Progress,
+    started: Instant,
+    running_since: Option<Instant>,
+    /// The last lines of Ansible's error stream, for reasons.
+    stderr_tail: VecDeque<String>,
+    data: Option<serde_json::Value>,
+    /// The first failure to record; the run goes on, and says so at its end.
+    store_failed: Option<Error>,
+    said_by_name: bool,
+}
+
+impl Execution<'_, '_> {
+    fn emit(&mut self, event: RunEvent) {
+        let at = self.engine.clock.now();
+        self.recorder.observe(at, &event);
+        self.progress.observe(&event);
+        self.reporter.report(&Report::Run { at, event });
+    }
+
+    /// Records what is due. A store that cannot be written does not stop
+    /// Ansible in the middle of a host.
+    fn record(&mut self) {
+        if self.store_failed.is_some() {
+            return;
+        }
+        if let Err(e) = self.recorder.flush_due() {
+            self.reporter.report(&Report::Warning(format!(
+                "the run goes on, but is not recorded any more: {e}"
+            )));
+            self.store_failed = Some(e);
+        }
+    }
+
+    async fn go(&mut self, signals: &mut Signals, on_claimed: OnClaimed<'_>) -> End {
+        self.emit(RunEvent::Requested {
+            run: self.id,
+            playbook: self.request.playbook.clone(),
+            version: self.request.version,
+            digest: self.request.digest.clone(),
+            check: self.request.options.check,
+            subject: self.request.subject.clone(),
+            expected_ms: self.history.elapsed_ms,
+            expected_tasks: self.history.tasks,
+        });
+        let mut claims = HostClaims::default();
+        // Hosts that are known before Ansible starts are claimed first: a run
+        // that waits costs no process.
+        match self.known_keys() {
+            Ok(keys) if keys.is_empty() => {}
+            Ok(keys) => match self.claim(keys, claims, signals, None).await {
+                Ok(had) => {
+                    claims = had;
+                    if let Err(e) = self.begin(on_claimed) {
+                        return End::Failed(e);
+                    }
+                }
+                Err(end) => return end,
+            },
+            Err(e) => return End::Failed(e),
+        }
+        let files = match RunFiles::create(self.engine.paths.run(self.id)) {
+            Ok(files) => files,
+            Err(e) => return End::Failed(e),
+        };
+        let running = match self.start(&files) {
+            Ok(running) => running,
+            Err(e) => return End::Failed(e),
+        };
+        let end = self.follow(running, claims, signals, on_claimed).await;
+        processes::end_masters(files.control());
+        match end {
+            Ok(exit) => End::Exited(exit, files.project()),
+            Err(end) => end,
+        }
+    }
+
+    fn known_keys(&self) -> Result<Vec<HostKey>, Error> {
+        let targets = self.request.targets.servers();
+        self.engine.store.read(|tx| {
+            let mut keys = Vec::new();
+            for target in targets {
+                if let Some(server) = tx.servers().get(&target.hostname)? {
+                    keys.push(HostKey::of_server(&server));
+                }
+            }
+            Ok(keys)
+        })
+    }
+
+    /// Queued becomes running, together with what the run acts on.
+    fn begin(&mut self, on_claimed: OnClaimed<'_>) -> Result<(), Error> {
+        if self.running_since.is_some() {
+            return Ok(());
+        }
+        self.engine.store.write(|tx| {
+            let run = tx.runs().get(self.id)?.ok_or_else(|| {
+                Error::not_found(format!("run {} is gone from the store", self.id))
+            })?;
+            tx.runs().start(self.id, run.start()?)?;
+            on_claimed(tx)
+        })?;
+        self.running_since = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Waits in line until all of `wanted` is had beside `held`.
+    async fn claim(
+        &mut self,
+        wanted: Vec<HostKey>,
+        held: HostClaims,
+        signals: &mut Signals,
+        child: Option<&mut tokio::process::Child>,
+    ) -> Result<HostClaims, End> {
+        let line = Line {
+            store: self.engine.store,
+            paths: self.engine.paths,
+            run: self.id,
+            slots: self.engine.slots,
+        };
+        line.enqueue(&wanted).map_err(End::Failed)?;
+        let limit = match self.request.wait {
+            Wait::Setting => self.engine.host_wait,
+            Wait::For(limit) => limit,
+            Wait::No => Duration::ZERO,
+        };
+        let since = Instant::now();
+        let mut told: Vec<WaitsFor> = Vec::new();
+        let mut child = child;
+        loop {
+            let waits = match line.attempt(&wanted, &held).map_err(End::Failed)? {
+                Attempt::Had(had) => {
+                    self.engine
+                        .store
+                        .write(|tx| Ok(tx.claims().hold(self.id)?))
+                        .map_err(End::Failed)?;
+                    return Ok(joined(held, had));
+                }
+                Attempt::Waits(waits) => waits,
+                Attempt::Deadlock(other) => {
+                    return Err(End::NotClaimed(format!(
+                        "{}, which itself waits for this run; run this one again when that one is over",
+                        wait_text(&other)
+                    )));
+                }
+            };
+            if since.elapsed() >= limit {
+                let whom = waits.first().map_or_else(String::new, wait_text);
+                return Err(End::NotClaimed(format!(
+                    "{whom} (waited {} s)",
+                    since.elapsed().as_secs()
+                )));
+            }
+            if waits != told {
+                told.clone_from(&waits);
+                self.emit(RunEvent::Queued { waits_for: waits });
+            }
+            let died = async {
+                match child.as_deref_mut() {
+                    Some(child) => child.wait().await.ok(),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(POLL) => self.reporter.tick(self.engine.clock.now()),
+                cancel = signals.next() => {
+                    self.cancelling(cancel);
+                    return Err(End::Cancelled(cancel));
+                }
+                status = died => {
+                    let code = status.and_then(|s| s.code());
+                    return Err(End::Failed(Error::new(
+                        Kind::Local,
+                        format!("ansible-playbook ended while the run waited for its hosts ({})", code.map_or("killed".into(), |c| format!("code {c}"))),
+                    )));
+                }
+            }
+        }
+    }
+
+    fn cancelling(&mut self, cancel: Cancel) {
+        let in_flight = self.progress.in_flight();
+        self.emit(RunEvent::Cancelling {
+            by: cancel.name().to_owned(),
+            in_flight,
+        });
+    }
+
+    fn start(&mut self, files: &RunFiles) -> Result<Running, Error> {
+        let request = self.request;
+        let playbook = files.write_content(&request.content)?;
+        let inventory = self.inventory(files)?;
+        let mut variable_files = request.var_files.clone();
+        if !request.variables.is_empty() {
+            variable_files.push(files.write_variables(&request.variables)?);
+        }
+        let known_hosts = self.engine.paths.known_hosts();
+        processes::become_subreaper();
+        Ok(launch::start(
+            &Launch {
+                install: &self.engine.ansible,
+                workdir: &files.project(),
+                playbook: &playbook,
+                inventory: inventory.as_deref(),
+                variable_files: &variable_files,
+                arguments: &arguments(request, self.engine.env.cwd.as_path()),
+                callback_dir: &files.callback(),
+                control_dir: files.control(),
+                known_hosts: &known_hosts,
+                local_tmp: &files.local_tmp(),
+            },
+            self.engine.env,
+        )?)
+    }
+
+    fn inventory(&self, files: &RunFiles) -> Result<Option<PathBuf>, Error> {
+        let (servers, others): (&[_], &[String]) = match &self.request.targets {
+            Targets::Inventory(path) => return Ok(Some(self.engine.env.cwd.join(path))),
+            Targets::Servers(servers) => (servers, &[]),
+            Targets::Hosts { servers, others } => (servers, others),
+            Targets::None => (&[], &[]),
+        };
+        let hosts: Vec<InventoryHost> = servers
+            .iter()
+            .map(|s| InventoryHost {
+                name: s.hostname.to_string(),
+                group: s.group.to_owned(),
+                address: s.address,
+                port: s.port,
+                user: s.user.to_string(),
+            })
+            .collect();
+        let text = generated(
+            &hosts,
+            others,
+            &self.engine.key_file,
+            &launch::ssh_args(&self.engine.paths.known_hosts()),
+        )
+        .map_err(|e| Error::new(Kind::Local, format!("cannot write the inventory: {e}")))?;
+        Ok(Some(files.write_inventory(&text)?))
+    }
+
+    /// Reads everything that Ansible says until it is over.
+    async fn follow(
+        &mut self,
+        running: Running,
+        mut claims: HostClaims,
+        signals: &mut Signals,
+        on_claimed: OnClaimed<'_>,
+    ) -> Result<Exit, End> {
+        let Running {
+            mut child,
+            stdout,
+            stderr,
+            channel,
+        } = running;
+        let failed = |what: &str, e: std::io::Error| {
+            End::Failed(Error::new(Kind::Local, format!("{what}: {e}")))
+        };
+        let mut events = Lines::default();
+        let mut out = Output::new(stdout);
+        let mut err = Output::new(stderr);
+        let mut ticker = tokio::time::interval(POLL);
+        let mut exit: Option<(Exit, Instant)> = None;
+        let mut cancelled: Option<(Cancel, Instant)> = None;
+        loop {
+            let over = exit.is_some_and(|(_, at)| at.elapsed() >= DRAIN)
+                || (exit.is_some() && out.closed && err.closed && events.closed);
+            if over {
+                break;
+            }
+            let mut asked: Option<Vec<PlayHost>> = None;
+            tokio::select! {
+                read = read_channel(&channel, &mut events), if !events.closed => {
+                    read.map_err(|e| failed("cannot read Ansible's events", e))?;
+                    while let Some(line) = events.next() {
+                        if let Some(hosts) = self.message(&line) {
+                            asked = Some(hosts);
+                        }
+                    }
+                }
+                () = out.fill(), if !out.closed => self.output(OutputStream::Stdout, &mut out.lines),
+                () = err.fill(), if !err.closed => self.output(OutputStream::Stderr, &mut err.lines),
+                status = child.wait(), if exit.is_none() => {
+                    let code = status.ok().and_then(|s| s.code());
+                    exit = Some((Exit { code }, Instant::now()));
+                }
+                cancel = signals.next() => {
+                    if cancelled.is_some() {
+                        processes::kill_all(Duration::from_secs(3));
+                    } else {
+                        self.cancelling(cancel);
+                        processes::terminate_all(&[]);
+                        cancelled = Some((cancel, Instant::now()));
+                    }
+                }
+                _ = ticker.tick() => self.reporter.tick(self.engine.clock.now()),
+            }
+            if cancelled.is_some_and(|(_, at)| exit.is_none() && at.elapsed() > GRACE) {
+                processes::kill_all(Duration::from_secs(3));
+            }
+            if let Some(hosts) = asked.filter(|_| cancelled.is_none()) {
+                match self
+                    .grant(&hosts, claims, signals, &mut child, &channel, on_claimed)
+                    .await
+                {
+                    Ok(had) => claims = had,
+                    Err(end) => {
+                        let _ = launch::answer_stop(&channel);
+                        processes::terminate_all(&[]);
+                        let _ = tokio::time::timeout(GRACE, child.wait()).await;
+                        processes::kill_all(Duration::from_secs(3));
+                        return Err(end);
+                    }
+                }
+            }
+            self.record();
+        }
+        out.lines.close();
+        err.lines.close();
+        self.output(OutputStream::Stdout, &mut out.lines);
+        self.output(OutputStream::Stderr, &mut err.lines);
+        drop(claims);
+        if let Some((cancel, _)) = cancelled {
+            processes::kill_all(Duration::from_secs(3));
+            return Err(End::Cancelled(cancel));
+        }
+        Ok(exit.map_or(Exit { code: None }, |(exit, _)| exit))
+    }
+
+    /// Claims the hosts that Ansible asks for, then lets it go on.
+    async fn grant(
+        &mut self,
+        hosts: &[PlayHost],
+        claims: HostClaims,
+        signals: &mut Signals,
+        child: &mut tokio::process::Child,
+        channel: &UnixStream,
+        on_claimed: OnClaimed<'_>,
+    ) -> Result<HostClaims, End> {
+        let servers = self
+            .engine
+            .store
+            .read(|tx| Ok::<_, Error>(tx.servers().list()?))
+            .map_err(End::Failed)?;
+        let wanted: Vec<HostKey> = hosts
+            .iter()
+            .filter_map(|h| HostKey::of_host(h, &servers))
+            .filter(|k| !claims.covers(k))
+            .collect();
+        let named: Vec<&str> = wanted
+            .iter()
+            .filter(|k| k.by_name)
+            .map(|k| k.shown.as_str())
+            .collect();
+        if !named.is_empty() && !self.said_by_name {
+            self.said_by_name = true;
+            let text = format!(
+                "claimed by name only, so another name of the same machine would not be seen: {}",
+                named.join(", ")
+            );
+            self.emit(RunEvent::Warning { text });
+        }
+        let claims = self.claim(wanted, claims, signals, Some(child)).await?;
+        self.begin(on_claimed).map_err(End::Failed)?;
+        self.emit(RunEvent::Claimed {
+            hosts: hosts
+                .iter()
+                .map(|h| RunHost {
+                    name: h.name.clone(),
+                    address: h.address.clone(),
+                    port: h.port,
+                })
+                .collect(),
+        });
+        let locks = claims.descriptors().map_err(End::Failed)?;
+        launch::answer_go(channel, &locks).map_err(|e| {
+            End::Failed(Error::new(
+                Kind::Local,
+                format!("Ansible does not listen any more: {e}"),
+            ))
+        })?;
+        Ok(claims)
+    }
+
+    /// Passes one message of the callback on; gives the hosts that it asks for.
+    fn message(&mut self, line: &str) -> Option<Vec<PlayHost>> {
+        let message = match decode(line) {
+            Ok(message) => message,
+            Err(e) => {
+                self.emit(RunEvent::Warning {
+                    text: format!("an event of Ansible could not be read: {e}"),
+                });
+                return None;
+            }
+        };
+        let event = match message {
+            Message::Claim { hosts } => return Some(hosts),
+            Message::Start { ansible_version } => RunEvent::Started { ansible_version },
+            Message::Play {
+                name,
+                pattern,
+                hosts,
+            } if hosts.is_empty() => RunEvent::PlayEmpty { name, pattern },
+            Message::Play {
+                name,
+                pattern,
+                hosts,
+            } => RunEvent::PlayStarted {
+                name: plain(&name),
+                pattern,
+                hosts,
+            },
+            Message::NoHosts => return None,
+            Message::Task {
+                task,
+                name,
+                action,
+                handler,
+            } => {
+                let name = plain(&name);
+                RunEvent::TaskStarted {
+                    expected_ms: self.history.task_ms.get(&name).copied(),
+                    task: TaskNo(task),
+                    name,
+                    action,
+                    handler,
+                }
+            }
+            Message::Host { task, host } => RunEvent::HostStarted {
+                task: TaskNo(task),
+                host,
+            },
+            Message::Result {
+                task,
+                host,
+                status,
+                changed,
+                duration_ms,
+                message,
+            } => RunEvent::HostResult {
+                task: TaskNo(task),
+                host,
+                status,
+                changed,
+                duration_ms,
+                message: message.map(|m| plain(&m)),
+            },
+            Message::Warning { text } => RunEvent::Warning { text: plain(&text) },
+            Message::Stats { hosts, data } => {
+                self.data = data;
+                RunEvent::Stats {
+                    hosts: hosts.into_iter().map(Into::into).collect(),
+                }
+            }
+        };
+        self.emit(event);
+        None
+    }
+
+    fn output(&mut self, stream: OutputStream, lines: &mut Lines) {
+        while let Some(line) = lines.next() {
+            let text = plain(&line);
+            if stream == OutputStream::Stderr {
+                if self.stderr_tail.len() == 200 {
+                    self.stderr_tail.pop_front();
+                }
+                self.stderr_tail.push_back(text.clone());
+            }
+            self.emit(RunEvent::Output {
+                stream,
+                text: text + "\n",
+            });
+        }
+    }
+
+    fn finish(mut self, end: End, on_end: OnEnd<'_>) -> Result<RunOutcome, Error> {
+        let said: Vec<String> = self.stderr_tail.iter().cloned().collect();
+        let said = said.join("\n");
+        let mut exit_code = None;
+        let mut error = None;
+        let (ending, reason) = match end {
+            End::Exited(exit, workdir) => {
+                exit_code = exit.code;
+                let known_hosts = self.engine.paths.known_hosts();
+                self.progress
+                    .ending(self.request, exit, &said, &workdir, &known_hosts)
+            }
+            End::Cancelled(cancel) => (
+                cancel.ending(),
+                Some(format!("cancelled by {}", cancel.name())),
+            ),
+            End::NotClaimed(why) => (RunEnding::ClaimTimeout, Some(why)),
+            End::Failed(e) => {
+                let reason = e.to_string();
+                error = Some(e);
+                (RunEnding::AnsibleError, Some(reason))
+            }
+        };
+        let outcome = RunOutcome {
+            run: self.id,
+            status: ending.status(),
+            ending,
+            reason,
+            hosts: self.progress.counts(),
+            data: self.data.take(),
+        };
+        let recorded = self.record_end(&outcome, exit_code, on_end);
+        let in_flight = match ending {
+            RunEnding::Success => Vec::new(),
+            _ => self.progress.in_flight(),
+        };
+        let elapsed = self.running_since.unwrap_or(self.started).elapsed();
+        self.emit(RunEvent::Finished {
+            run: self.id,
+            status: outcome.status,
+            ending,
+            exit_code: Kind::Run(ending).exit_code(),
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            reason: outcome.reason.clone(),
+            in_flight,
+            hosts: outcome.hosts.clone(),
+        });
+        recorded?;
+        match error {
+            Some(e) => Err(e),
+            None => Ok(outcome),
+        }
+    }
+
+    /// The last rows, the end, and what the run acted on.
+    fn record_end(
+        &mut self,
+        outcome: &RunOutcome,
+        ansible_exit: Option<i32>,
+        on_end: OnEnd<'_>,
+    ) -> Result<(), Error> {
+        let store: &Store = self.engine.store;
+        self.recorder.flush()?;
+        store.write(|tx| {
+            let run = tx.runs().get(self.id)?.ok_or_else(|| {
+                Error::not_found(format!("run {} is gone from the store", self.id))
+            })?;
+            tx.runs().end(
+                self.id,
+                run.end(outcome.ending)?,
+                &Ended {
+                    ending: outcome.ending,
+                    reason: outcome.reason.as_deref(),
+                    ansible_exit,
+                    data: outcome.data.as_ref(),
+                    hosts: &outcome.hosts,
+                },
+            )?;
+            tx.claims().clear(self.id)?;
+            on_end(tx, outcome)
+        })
+    }
+}
+
+fn wait_text(waits: &WaitsFor) -> String {
+    let what = match &waits.host {
+        Some(host) => format!("host {host} is held"),
+        None => "all slots are taken (setting runs.max_concurrent)".to_owned(),
+    };
+    match (&waits.run, &waits.requester, waits.since) {
+        (Some(run), Some(who), Some(since)) => {
+            format!(
+                "{what} by run {run}, started by {}@{} at {since}",
+                who.user, who.host
+            )
+        }
+        _ if waits.host.is_some() => {
+            format!("{what} by Ansible of a run whose kloigos was killed")
+        }
+        _ => what,
+    }
+}
+
+/// Options as ansible-playbook takes them.
+fn arguments(request: &RunRequest, cwd: &Path) -> Vec<OsString> {
+    let options = &request.options;
+    let mut args: Vec<OsString> = Vec::new();
+    if options.check {
+        args.push("--check".into());
+    }
+    if options.diff {
+        args.push("--diff".into());
+    }
+    for (flag, value) in [
+        ("--limit", &options.limit),
+        ("--tags", &options.tags),
+        ("--skip-tags", &options.skip_tags),
+    ] {
+        if let Some(value) = value {
+            // One word: a value that begins with a hyphen is no option.
+            args.push(format!("{flag}={value}").into());
+        }
+    }
+    if let Some(file) = &options.become_password_file {
+        args.push("--become-password-file".into());
+        args.push(cwd.join(file).into());
+    }
+    for id in &options.vault_ids {
+        args.push(format!("--vault-id={id}").into());
+    }
+    if options.verbosity > 1 {
+        args.push(format!("-{}", "v".repeat(usize::from(options.verbosity - 1))).into());
+    }
+    args
+}
+
+/// Bytes cut into lines: any bytes, of any length.
+#[derive(Default)]
+struct Lines {
+    pending: Vec<u8>,
+    closed: bool,
+    /// No more bytes come: what is pending is the last line.
+    flushed: bool,
+}
+
+impl Lines {
+    fn push(&mut self, bytes: &[u8]) {
+        self.pending.extend_from_slice(bytes);
+    }
+
+    fn close(&mut self) {
+        self.flushed = true;
+    }
+
+    fn next(&mut self) -> Option<String> {
+        let end = self.pending.iter().position(|b| *b == b'\n');
+        let line: Vec<u8> = match end {
+            Some(end) => {
+                let line = self.pending.drain(..=end).collect::<Vec<u8>>();
+                line[..end].to_vec()
+            }
+            None if self.pending.len() >= LONGEST_LINE => self.pending.drain(..).collect(),
+            None if self.flushed && !self.pending.is_empty() => self.pending.drain(..).collect(),
+            None => return None,
+        };
+        Some(String::from_utf8_lossy(&line).into_owned())
+    }
+}
+
+struct Output<R> {
+    reader: R,
+    lines: Lines,
+    closed: bool,
+    buffer: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Output<R> {
+    fn new(reader: R) -> Self {
+        Output {
+            reader,
+            lines: Lines::default(),
+            closed: false,
+            buffer: vec![0; 32 * 1024],
+        }
+    }
+
+    async fn fill(&mut self) {
+        match self.reader.read(&mut self.buffer).await {
+            Ok(0) | Err(_) => {
+                self.closed = true;
+                self.lines.close();
+            }
+            Ok(n) => self.lines.push(&self.buffer[..n]),
+        }
+    }
+}
+
+/// Reads what there is of the callback's events. Their lines have no limit of
+/// length here; the callback has one.
+async fn read_channel(channel: &UnixStream, lines: &mut Lines) -> std::io::Result<()> {
+    let mut buffer = [0; 32 * 1024];
+    channel.readable().await?;
+    match channel.try_read(&mut buffer) {
+        Ok(0) => lines.closed = true,
+        Ok(n) => lines.push(&buffer[..n]),
+        // The last process of Ansible ended with something of ours unread.
+        Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset => lines.closed = true,
+        Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
+        Err(e) => return Err(e),
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Whether the process of a run still lives: a kernel file lock that it holds
+//! from registration to its end.
+//!
+//! `runs/<id>/alive` is the one lock that others probe. It is taken inside the
+//! transaction that makes the run visible, so a visible run without its lock
+//! is dead. The descriptor is closed on exec: Ansible's processes do not keep
+//! a dead run alive.
+
+use std::fs::{File, TryLockError};
+
+use crate::domain::run::RunId;
+use crate::error::Error;
+use crate::fs::{self, FsError};
+use crate::paths::Paths;
+
+#[derive(Debug)]
+pub(super) struct Liveness {
+    _file: File,
+}
+
+impl Liveness {
+    pub(super) fn take(paths: &Paths, id: RunId) -> Result<Self, Error> {
+        fs::create_private_dir(&paths.run(id))?;
+        let path = paths.liveness_lock(id);
+        let file = fs::open_lock_file(&path)?;
+        // A transaction that was rolled back may have left the file, and a
+        // reader may be probing it this instant: wait for either.
+        file.lock().map_err(FsError::of("lock", &path))?;
+        Ok(Liveness { _file: file })
+    }
+}
+
+/// A run whose file is gone is dead too. A lock call that fails for another
+/// reason is an error, never an answer.
+pub(super) fn is_alive(paths: &Paths, id: RunId) -> Result<bool, Error> {
+    let path = paths.liveness_lock(id);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(FsError::of("open the lock file", &path)(e).into()),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(e)) => Err(FsError::of("probe the lock", &path)(e).into()),
+    }
+}

@@ -1,0 +1,28 @@
+//! One run from claim to outcome: its request, the queue for its hosts, the
+//! child process, the record, the cancel.
+//!
+//! A run executes only with [`claims::HostClaims`] in hand, and its status and
+//! the states of what it acts on change in one transaction.
+
+mod cancel;
+mod check;
+pub mod claims;
+mod engine;
+mod execute;
+mod files;
+mod liveness;
+mod orphans;
+mod progress;
+mod recorder;
+mod request;
+mod ssh;
+mod unreachable;
+
+pub use crate::ansible::Install;
+pub use check::{check_syntax, lint};
+pub use claims::waits_for;
+pub use engine::{Engine, prepare_ansible};
+pub use execute::execute;
+pub use orphans::{orphan_ids, sweep};
+pub use request::{RegisteredRun, RunOptions, RunRequest, TargetServer, Targets, register};
+pub use ssh::{known_host_keys, learn_host_key, ssh_session};

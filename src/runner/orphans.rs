@@ -1,0 +1,60 @@
+//! Runs whose process has died.
+
+use super::{files, liveness};
+use crate::clock::Clock;
+use crate::domain::run::{INTERRUPTED, Run, RunEnding, RunId};
+use crate::error::Error;
+use crate::paths::Paths;
+use crate::store::runs::Ended;
+use crate::store::{Store, Tx};
+
+/// Live by the store's word, dead by the kernel's. Only reads.
+pub fn orphan_ids(store: &Store, paths: &Paths) -> Result<Vec<RunId>, Error> {
+    let live = store.read(|tx| Ok::<_, Error>(tx.runs().live()?))?;
+    let mut orphans = Vec::new();
+    for run in live {
+        if !liveness::is_alive(paths, run.id)? {
+            orphans.push(run.id);
+        }
+    }
+    Ok(orphans)
+}
+
+/// Marks each orphan interrupted; `on_orphan` settles what it was acting on,
+/// in the same transaction.
+pub fn sweep(
+    store: &Store,
+    paths: &Paths,
+    _clock: &Clock,
+    on_orphan: &mut dyn FnMut(&Tx<'_>, &Run) -> Result<(), Error>,
+) -> Result<Vec<RunId>, Error> {
+    let mut swept = Vec::new();
+    for id in orphan_ids(store, paths)? {
+        let done = store.write(|tx| {
+            // Another process may have been first.
+            let Some(run) = tx.runs().get(id)?.filter(|r| r.status.is_live()) else {
+                return Ok::<_, Error>(false);
+            };
+            let hosts = tx.runs().hosts(id)?;
+            tx.runs().end(
+                id,
+                run.end(RunEnding::Interrupted)?,
+                &Ended {
+                    ending: RunEnding::Interrupted,
+                    reason: Some(INTERRUPTED),
+                    ansible_exit: None,
+                    data: None,
+                    hosts: &hosts,
+                },
+            )?;
+            tx.claims().clear(id)?;
+            on_orphan(tx, &run)?;
+            Ok(true)
+        })?;
+        if done {
+            files::clean(paths, id)?;
+            swept.push(id);
+        }
+    }
+    Ok(swept)
+}

@@ -1,0 +1,237 @@
+//! What a run has come to so far, and from that how it ended. Events decide,
+//! not Ansible's exit code: that is 4 for "failed and unreachable" and for a
+//! parse error alike, and 0 for a run that did nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::request::{RunRequest, Targets};
+use super::unreachable;
+use crate::ansible::syntax;
+use crate::domain::run::RunEnding;
+use crate::domain::run_event::{HostCounts, InFlight, ResultStatus, RunEvent, RunHost, TaskNo};
+
+#[derive(Default)]
+pub(super) struct Progress {
+    started: bool,
+    plays: u32,
+    hosts: BTreeMap<String, RunHost>,
+    tasks: BTreeMap<TaskNo, String>,
+    in_flight: BTreeMap<String, TaskNo>,
+    counted: BTreeMap<String, HostCounts>,
+    stats: Option<Vec<HostCounts>>,
+    answered: BTreeSet<String>,
+    results: u64,
+    /// The first of each kind: host, task, message.
+    failure: Option<(String, String, String)>,
+    unreachable: Option<(String, String)>,
+}
+
+/// Ansible's end as the operating system tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Exit {
+    pub(super) code: Option<i32>,
+}
+
+impl Progress {
+    pub(super) fn observe(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Started { .. } => self.started = true,
+            RunEvent::Claimed { hosts } => {
+                self.hosts
+                    .extend(hosts.iter().map(|h| (h.name.clone(), h.clone())));
+            }
+            RunEvent::PlayStarted { .. } => self.plays += 1,
+            RunEvent::TaskStarted { task, name, .. } => {
+                self.tasks.insert(*task, name.clone());
+            }
+            RunEvent::HostStarted { task, host } => {
+                self.in_flight.insert(host.clone(), *task);
+            }
+            RunEvent::HostResult {
+                task,
+                host,
+                status,
+                changed,
+                message,
+                ..
+            } => self.result(*task, host, *status, *changed, message.as_deref()),
+            RunEvent::Stats { hosts } => self.stats = Some(hosts.clone()),
+            _ => {}
+        }
+    }
+
+    fn result(
+        &mut self,
+        task: TaskNo,
+        host: &str,
+        status: ResultStatus,
+        changed: bool,
+        message: Option<&str>,
+    ) {
+        self.results += 1;
+        self.in_flight.remove(host);
+        self.answered.insert(host.to_owned());
+        let counts = self
+            .counted
+            .entry(host.to_owned())
+            .or_insert_with(|| HostCounts::named(host));
+        counts.changed += u32::from(changed);
+        match status {
+            ResultStatus::Ok | ResultStatus::Changed => counts.ok += 1,
+            ResultStatus::Skipped => counts.skipped += 1,
+            ResultStatus::Ignored => {
+                counts.ok += 1;
+                counts.ignored += 1;
+            }
+            ResultStatus::Failed => {
+                counts.failed += 1;
+                let said = first_lines(message.unwrap_or("no message"));
+                let name = self.tasks.get(&task).cloned().unwrap_or_default();
+                self.failure
+                    .get_or_insert_with(|| (host.to_owned(), name, said));
+            }
+            ResultStatus::Unreachable => {
+                counts.unreachable += 1;
+                self.unreachable.get_or_insert_with(|| {
+                    (host.to_owned(), message.unwrap_or_default().to_owned())
+                });
+            }
+        }
+    }
+
+    /// Final counts, or what there is of them. A host that was unreachable
+    /// stays so, also where the playbook ignored it.
+    pub(super) fn counts(&self) -> Vec<HostCounts> {
+        let mut all: BTreeMap<String, HostCounts> = match &self.stats {
+            Some(stats) => stats.iter().map(|h| (h.host.clone(), h.clone())).collect(),
+            None => self.counted.clone(),
+        };
+        for (host, counted) in &self.counted {
+            let counts = all
+                .entry(host.clone())
+                .or_insert_with(|| HostCounts::named(host.as_str()));
+            counts.unreachable = counts.unreachable.max(counted.unreachable);
+        }
+        for host in self.hosts.keys() {
+            all.entry(host.clone())
+                .or_insert_with(|| HostCounts::named(host.as_str()));
+        }
+        all.into_values().collect()
+    }
+
+    pub(super) fn in_flight(&self) -> Vec<InFlight> {
+        self.in_flight
+            .iter()
+            .map(|(host, task)| InFlight {
+                host: host.clone(),
+                task: self.tasks.get(task).cloned().unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    /// How the run ended, and in one line why it did not succeed. `said` is
+    /// the tail of Ansible's error stream.
+    pub(super) fn ending(
+        &self,
+        request: &RunRequest,
+        exit: Exit,
+        said: &str,
+        workdir: &Path,
+        known_hosts: &Path,
+    ) -> (RunEnding, Option<String>) {
+        let counts = self.counts();
+        if counts.iter().any(|h| h.failed > 0) {
+            let reason = match &self.failure {
+                Some((host, task, said)) => format!("{host}: task `{task}` failed: {said}"),
+                None => "a task failed".to_owned(),
+            };
+            return (RunEnding::TaskFailed, Some(reason));
+        }
+        if counts.iter().any(|h| h.unreachable > 0) {
+            let reason = match &self.unreachable {
+                Some((host, said)) => {
+                    let (why, _) = unreachable::explain(said, known_hosts);
+                    format!("{host} is unreachable: {why}")
+                }
+                None => "a host was unreachable".to_owned(),
+            };
+            return (RunEnding::Unreachable, Some(reason));
+        }
+        if self.results == 0 {
+            return self.nothing_done(exit, said, workdir);
+        }
+        if exit.code != Some(0) {
+            let code = exit
+                .code
+                .map_or("a signal".to_owned(), |c| format!("code {c}"));
+            let text = syntax::error_text(said, workdir);
+            return (
+                RunEnding::AnsibleError,
+                Some(format!("ansible-playbook ended with {code}: {text}")),
+            );
+        }
+        if let Some(missed) = self.missed_target(request) {
+            return (
+                RunEnding::TargetMissed,
+                Some(format!(
+                    "no task of the playbook ran on {missed}, the host that this run is for"
+                )),
+            );
+        }
+        let changed = counts.iter().any(|h| h.changed > 0);
+        if request.options.check && request.options.detailed_exitcode && changed {
+            return (RunEnding::WouldChange, None);
+        }
+        (RunEnding::Success, None)
+    }
+
+    fn nothing_done(&self, exit: Exit, said: &str, workdir: &Path) -> (RunEnding, Option<String>) {
+        let no_hosts = said.contains("leaves us with no hosts to target");
+        if exit.code != Some(0) && !no_hosts {
+            return (
+                RunEnding::AnsibleError,
+                Some(syntax::error_text(said, workdir)),
+            );
+        }
+        let reason = if no_hosts || self.plays == 0 || self.hosts.is_empty() {
+            "no play matched a host"
+        } else {
+            "no task ran on any host"
+        };
+        (RunEnding::NoHosts, Some(reason.to_owned()))
+    }
+
+    /// A target of a lifecycle run that gave no result.
+    fn missed_target(&self, request: &RunRequest) -> Option<String> {
+        let Targets::Servers(targets) = &request.targets else {
+            return None;
+        };
+        targets
+            .iter()
+            .find(|target| {
+                let address = target.address.to_string();
+                !self.answered.iter().any(|name| {
+                    name == target.hostname.as_str()
+                        || self.hosts.get(name).is_some_and(|h| {
+                            h.address == address && h.port.is_none_or(|p| p == target.port)
+                        })
+                })
+            })
+            .map(|t| t.hostname.to_string())
+    }
+}
+
+/// The first line that says something, and no more than a screen's width or
+/// two of it.
+fn first_lines(text: &str) -> String {
+    let line = text
+        .lines()
+        .map(str::trim)
+        .find(|l| !l.is_empty())
+        .unwrap_or("no message");
+    match line.char_indices().nth(400) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}

@@ -1,0 +1,130 @@
+//! What is asked of a run, and its registration in the store.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::liveness::Liveness;
+use crate::clock::Clock;
+use crate::domain::lifecycle::Lifecycle;
+use crate::domain::name::{Hostname, LoginUser, PlaybookName};
+use crate::domain::playbook::Content;
+use crate::domain::run::{Requester, RunId, Wait};
+use crate::env::Env;
+use crate::error::Error;
+use crate::paths::Paths;
+use crate::store::Tx;
+use crate::store::runs::{History, NewRun};
+
+/// A registered server that the run is meant for.
+#[derive(Debug, Clone)]
+pub struct TargetServer {
+    /// Its group in the generated inventory.
+    pub group: &'static str,
+    pub hostname: Hostname,
+    pub address: IpAddr,
+    pub port: u16,
+    pub user: LoginUser,
+}
+
+#[derive(Debug, Clone)]
+pub enum Targets {
+    /// A lifecycle run: each must give a result for the run to succeed.
+    Servers(Vec<TargetServer>),
+    Hosts {
+        servers: Vec<TargetServer>,
+        /// As ssh takes them.
+        others: Vec<String>,
+    },
+    Inventory(PathBuf),
+    /// Only what the playbook itself brings.
+    None,
+}
+
+impl Targets {
+    pub(super) fn servers(&self) -> &[TargetServer] {
+        match self {
+            Targets::Servers(servers) | Targets::Hosts { servers, .. } => servers,
+            Targets::Inventory(_) | Targets::None => &[],
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    pub check: bool,
+    pub diff: bool,
+    pub limit: Option<String>,
+    pub tags: Option<String>,
+    pub skip_tags: Option<String>,
+    pub verbosity: u8,
+    pub become_password_file: Option<PathBuf>,
+    pub vault_ids: Vec<String>,
+    pub detailed_exitcode: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    pub playbook: PlaybookName,
+    pub version: u32,
+    pub digest: String,
+    pub content: Content,
+    pub lifecycle: Option<Lifecycle>,
+    /// "server lab1", "allocation web"; None for `run`.
+    pub subject: Option<String>,
+    pub targets: Targets,
+    pub variables: Map<String, Value>,
+    /// Handed to Ansible unparsed.
+    pub var_files: Vec<PathBuf>,
+    pub options: RunOptions,
+    pub wait: Wait,
+    /// What the history keeps of the request, secrets redacted.
+    pub request_json: Value,
+}
+
+/// A run that stands in the store as queued. As long as this value lives, so
+/// does the run; when the process dies, the kernel frees its lock and the next
+/// command knows.
+pub struct RegisteredRun {
+    id: RunId,
+    pub(super) history: History,
+    pub(super) _alive: Liveness,
+}
+
+impl RegisteredRun {
+    pub fn id(&self) -> RunId {
+        self.id
+    }
+}
+
+/// Writes the run, queued, and takes its liveness lock before anybody can see
+/// the row.
+pub fn register(
+    tx: &Tx<'_>,
+    paths: &Paths,
+    env: &Env,
+    _clock: &Clock,
+    request: &RunRequest,
+) -> Result<RegisteredRun, Error> {
+    let history = tx.runs().history(&request.playbook)?;
+    let id = tx.runs().insert(&NewRun {
+        playbook: &request.playbook,
+        version: request.version,
+        digest: &request.digest,
+        lifecycle: request.lifecycle,
+        subject: request.subject.as_deref(),
+        requester: &Requester {
+            user: env.user.clone(),
+            host: env.host.clone(),
+            pid: env.pid,
+        },
+        check: request.options.check,
+        request: &request.request_json,
+    })?;
+    Ok(RegisteredRun {
+        id,
+        history,
+        _alive: Liveness::take(paths, id)?,
+    })
+}

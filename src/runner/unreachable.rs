@@ -1,0 +1,69 @@
+//! What an unreachable host's message means, and what to do about it.
+
+use std::path::Path;
+
+/// One line and its hint. `said` is what ssh wrote, as Ansible passes it on.
+pub(super) fn explain(said: &str, known_hosts: &Path) -> (String, Option<String>) {
+    let has = |part: &str| said.contains(part);
+    let file = known_hosts.display();
+    if has("REMOTE HOST IDENTIFICATION HAS CHANGED") || has("Host key for") && has("has changed") {
+        return (
+            "its host key is another than the one accepted before".into(),
+            Some(format!(
+                "if the machine was reinstalled, forget the old key with `ssh-keygen -R '[ADDRESS]:PORT' -f {file}` (ADDRESS alone for port 22), then run `kloigos server init`"
+            )),
+        );
+    }
+    if has("Host key verification failed") || has("host key is known for") {
+        return (
+            "its host key is not known".into(),
+            Some("`kloigos server init HOST` accepts the key at first contact and shows it".into()),
+        );
+    }
+    if has("Permission denied") {
+        return (
+            "ssh was refused: no key that it offered is accepted".into(),
+            Some("check the admin user and its key: setting ssh.private_key_file, or the agent (`ssh-add -l`); a key with a passphrase needs the agent".into()),
+        );
+    }
+    for (mark, text) in [
+        ("Connection refused", "nothing listens on its ssh port"),
+        ("timed out", "it does not answer"),
+        ("No route to host", "there is no route to it"),
+        (
+            "Network is unreachable",
+            "its network is unreachable from here",
+        ),
+        ("Could not resolve hostname", "its name does not resolve"),
+        ("Connection reset", "it closed the connection"),
+        ("Connection closed", "it closed the connection"),
+    ] {
+        if has(mark) {
+            return (text.into(), None);
+        }
+    }
+    let line = said
+        .lines()
+        .map(str::trim)
+        .rfind(|l| !l.is_empty())
+        .unwrap_or("no reason given");
+    (line.to_owned(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_reasons_are_told_apart() {
+        let explain = |s| explain(s, Path::new("/k")).0;
+        assert!(explain("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.").contains("another than"));
+        assert!(explain("Host key verification failed.").contains("not known"));
+        assert!(explain("a@b: Permission denied (publickey).").contains("refused"));
+        assert!(
+            explain("ssh: connect to host x port 1: Connection refused")
+                .contains("nothing listens")
+        );
+        assert_eq!(explain("odd\nthing\n"), "thing");
+    }
+}

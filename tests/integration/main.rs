@@ -1,0 +1,5 @@
+//! The whole program and its rooms, in one binary.
+
+mod engine;
+mod house;
+mod store;
