@@ -207,9 +207,7 @@ impl Table {
         let rule = if palette.unicode { '─' } else { '-' };
         let mut table = comfy_table::Table::new();
         table
-            .load_style(
-                TableStyle::new().header_separator(LineStyle::none().fill(rule).junction(rule)),
-            )
+            .load_style(TableStyle::new().header_separator(LineStyle::none().fill(rule)))
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(u16::try_from(width).unwrap_or(u16::MAX));
         if palette.colour {

@@ -72,16 +72,7 @@ impl View {
 
     /// A host's one word.
     pub fn verdict(counts: &HostCounts) -> Cell {
-        let word = counts.verdict();
-        Cell::toned(
-            word,
-            match word {
-                "failed" | "unreachable" => Tone::Bad,
-                "changed" => Tone::Changed,
-                "ok" => Tone::Good,
-                _ => Tone::Muted,
-            },
-        )
+        Cell::toned(counts.verdict(), verdict_tone(counts))
     }
 
     pub(super) fn empty_note(&self) -> Option<&str> {
@@ -131,5 +122,14 @@ impl View {
             }
         }
         out
+    }
+}
+
+pub(super) fn verdict_tone(counts: &HostCounts) -> Tone {
+    match counts.verdict() {
+        "failed" | "unreachable" => Tone::Bad,
+        "changed" => Tone::Changed,
+        "ok" => Tone::Good,
+        _ => Tone::Muted,
     }
 }

@@ -1,0 +1,233 @@
+//! What is said once and stays on the screen: failures at once, warnings, and
+//! at the end the recap. The live and the plain display say the same.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::line::Line;
+use super::model::Model;
+use crate::domain::run_event::{InFlight, OutputStream, ResultStatus, RunEvent, TaskNo};
+use crate::ui::text;
+use crate::ui::tone::{Palette, Tone};
+
+/// A task that fails on more hosts than this is counted from there on.
+const FAILURES_OF_A_TASK: usize = 8;
+/// Lines of one message; the rest is in the store.
+const MESSAGE_LINES: usize = 20;
+/// Lines of Ansible's output that explain a run which failed without a task.
+const TAIL: usize = 12;
+
+#[derive(Default)]
+pub(super) struct Announcer {
+    failures: HashMap<TaskNo, usize>,
+    warnings: HashSet<String>,
+    /// Last lines of Ansible's stdout and stderr.
+    tails: [VecDeque<String>; 2],
+    partial: [String; 2],
+    verbose: bool,
+}
+
+impl Announcer {
+    pub fn new(verbosity: u8) -> Self {
+        Announcer {
+            verbose: verbosity > 0,
+            ..Announcer::default()
+        }
+    }
+
+    /// Lines to say at this event; `model` has seen it already.
+    pub fn observe(&mut self, model: &Model, event: &RunEvent, palette: Palette) -> Vec<Line> {
+        match event {
+            RunEvent::Requested { .. } => {
+                *self = Announcer {
+                    verbose: self.verbose,
+                    ..Announcer::default()
+                };
+                Vec::new()
+            }
+            RunEvent::HostResult {
+                task,
+                host,
+                status,
+                message,
+                ..
+            } => self.result(model, *task, host, *status, message.as_deref(), palette),
+            RunEvent::TaskStarted { task, .. } => {
+                self.more_failures(model, |no| no != *task, palette)
+            }
+            RunEvent::PlayEmpty { name, pattern } => {
+                let text = format!("play `{name}` matches no host (hosts: {pattern})");
+                self.warning(&text)
+            }
+            RunEvent::Warning { text } => self.warning(text),
+            RunEvent::Output { stream, text } => self.output(*stream, text),
+            RunEvent::Cancelling { by, in_flight } => {
+                let mut lines = vec![Line::of(
+                    Tone::Warn,
+                    format!("! cancelling, by {}", text::line(by)),
+                )];
+                lines.extend(in_flight_lines(in_flight));
+                lines
+            }
+            RunEvent::Finished { .. } => {
+                let mut lines = self.more_failures(model, |_| true, palette);
+                for i in 0..2 {
+                    if !self.partial[i].is_empty() {
+                        let line = std::mem::take(&mut self.partial[i]);
+                        lines.extend(self.output_line(i, line));
+                    }
+                }
+                lines
+            }
+            RunEvent::Queued { .. }
+            | RunEvent::Started { .. }
+            | RunEvent::Claimed { .. }
+            | RunEvent::PlayStarted { .. }
+            | RunEvent::HostStarted { .. }
+            | RunEvent::Stats { .. } => Vec::new(),
+        }
+    }
+
+    fn result(
+        &mut self,
+        model: &Model,
+        task: TaskNo,
+        host: &str,
+        status: ResultStatus,
+        message: Option<&str>,
+        palette: Palette,
+    ) -> Vec<Line> {
+        let (tone, word) = match status {
+            ResultStatus::Failed | ResultStatus::Unreachable => (Tone::Bad, status.as_str()),
+            ResultStatus::Ignored => (Tone::Warn, "failed, ignored"),
+            ResultStatus::Ok | ResultStatus::Changed | ResultStatus::Skipped => return Vec::new(),
+        };
+        let seen = self.failures.entry(task).or_default();
+        *seen += 1;
+        if *seen > FAILURES_OF_A_TASK {
+            return Vec::new();
+        }
+        let name = model.tasks.get(&task).map_or("", |t| t.name.as_str());
+        let mut lines = vec![
+            Line::of(
+                tone,
+                format!("{} {} {word}", palette.mark(tone), text::line(host)),
+            )
+            .add(Tone::Plain, format!(": {name}")),
+        ];
+        lines.extend(message_lines(message.unwrap_or_default(), model));
+        lines
+    }
+
+    fn more_failures(
+        &mut self,
+        model: &Model,
+        of: impl Fn(TaskNo) -> bool,
+        palette: Palette,
+    ) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for (no, seen) in &mut self.failures {
+            if of(*no) && *seen > FAILURES_OF_A_TASK {
+                let name = model.tasks.get(no).map_or("", |t| t.name.as_str());
+                let more = text::count(*seen - FAILURES_OF_A_TASK, "more host");
+                let mark = palette.mark(Tone::Bad);
+                lines.push(
+                    Line::of(Tone::Bad, format!("{mark} {more} failed"))
+                        .add(Tone::Plain, format!(": {name}")),
+                );
+                *seen = FAILURES_OF_A_TASK;
+            }
+        }
+        lines
+    }
+
+    /// Each text once, however many hosts say it.
+    fn warning(&mut self, text: &str) -> Vec<Line> {
+        let text = text::line(text.trim()).into_owned();
+        if !self.warnings.insert(text.clone()) {
+            return Vec::new();
+        }
+        vec![Line::of(Tone::Warn, "warning:").add(Tone::Plain, format!(" {text}"))]
+    }
+
+    fn output(&mut self, stream: OutputStream, text: &str) -> Vec<Line> {
+        let i = match stream {
+            OutputStream::Stdout => 0,
+            OutputStream::Stderr => 1,
+        };
+        let mut lines = Vec::new();
+        for piece in text.split_inclusive('\n') {
+            self.partial[i].push_str(piece);
+            if self.partial[i].ends_with('\n') {
+                let line = std::mem::take(&mut self.partial[i]);
+                lines.extend(self.output_line(i, line));
+            }
+        }
+        lines
+    }
+
+    fn output_line(&mut self, stream: usize, line: String) -> Option<Line> {
+        let line = text::lines(line.trim_end_matches('\n')).replace('\n', " ");
+        if self.verbose {
+            return Some(Line::of(Tone::Muted, line));
+        }
+        if !line.trim().is_empty() {
+            let tail = &mut self.tails[stream];
+            if tail.len() == TAIL {
+                tail.pop_front();
+            }
+            tail.push_back(line);
+        }
+        None
+    }
+
+    /// Ansible's last words, for a run that failed although no task did.
+    pub fn last_words(&self) -> Vec<Line> {
+        if !self.failures.is_empty() {
+            return Vec::new();
+        }
+        let [stdout, stderr] = &self.tails;
+        let tail = if stderr.is_empty() { stdout } else { stderr };
+        tail.iter()
+            .map(|l| Line::of(Tone::Plain, format!("    {l}")))
+            .collect()
+    }
+}
+
+fn message_lines(message: &str, model: &Model) -> Vec<Line> {
+    let message = text::lines(message.trim_end());
+    let all: Vec<&str> = message.lines().collect();
+    let mut lines: Vec<Line> = all
+        .iter()
+        .take(MESSAGE_LINES)
+        .map(|l| Line::of(Tone::Plain, format!("    {l}")))
+        .collect();
+    if all.len() > MESSAGE_LINES {
+        let more = text::count(all.len() - MESSAGE_LINES, "more line");
+        let whole = model
+            .run
+            .map(|run| format!(": kloigos runs show {run}"))
+            .unwrap_or_default();
+        lines.push(Line::of(Tone::Muted, format!("    {more}{whole}")));
+    }
+    lines
+}
+
+/// What was going on where when the run was cut.
+pub(super) fn in_flight_lines(in_flight: &[InFlight]) -> Vec<Line> {
+    const SHOWN: usize = 10;
+    let mut lines: Vec<Line> = in_flight
+        .iter()
+        .take(SHOWN)
+        .map(|f| {
+            Line::of(
+                Tone::Plain,
+                format!("    {}: {}", text::line(&f.host), text::line(&f.task)),
+            )
+        })
+        .collect();
+    if in_flight.len() > SHOWN {
+        let more = text::count(in_flight.len() - SHOWN, "more host");
+        lines.push(Line::of(Tone::Muted, format!("    {more}")));
+    }
+    lines
+}
