@@ -12,7 +12,7 @@
 //! | [`runner`] | one run from claim to outcome | ansible, store, domain |
 //! | [`ops`] | use cases, one file a family | domain, store, runner |
 //! | [`ui`] | tables, progress, JSON shapes, prompts | domain |
-//! | [`commands`] | one folder a noun, one file a verb | ops, ui, domain |
+//! | [`commands`] | one folder a noun, one file a verb | ops, ui, domain, and the [`context`] that each is given |
 //!
 //! The doors to the outside are open to every room but `domain`: [`env`] (the
 //! environment), [`clock`], [`paths`], [`fs`] (files), [`yaml`], and [`error`]
@@ -20,7 +20,11 @@
 //! together and may see everything.
 
 pub mod ansible;
+pub mod app;
+pub mod cli;
 pub mod clock;
+pub mod commands;
+pub mod context;
 pub mod domain;
 pub mod env;
 pub mod error;
@@ -29,4 +33,5 @@ pub mod ops;
 pub mod paths;
 pub mod runner;
 pub mod store;
+pub mod ui;
 pub mod yaml;

@@ -1,5 +1,5 @@
 //! Returns an exit code, nothing else.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    kloigos::app::main()
 }

@@ -7,6 +7,7 @@ pub mod address;
 pub mod allocation;
 pub mod compute_unit;
 pub mod cpu;
+pub mod duration;
 pub mod event;
 pub mod ip;
 pub mod lifecycle;

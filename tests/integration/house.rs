@@ -12,7 +12,7 @@ const RULES: &[(&str, &[&str])] = &[
     ("ansible", &["ansible", "domain"]),
     ("runner", &["runner", "ansible", "store", "domain"]),
     ("ops", &["ops", "domain", "store", "runner"]),
-    ("commands", &["commands", "ops", "ui", "domain"]),
+    ("commands", &["commands", "ops", "ui", "domain", "context"]),
 ];
 
 const DOORS: &[&str] = &["error", "env", "clock", "paths", "fs", "yaml"];

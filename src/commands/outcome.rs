@@ -1,0 +1,28 @@
+//! What a run's end means for the command that asked for it.
+
+use serde::Serialize;
+
+use crate::domain::run::{RunEnding, RunOutcome};
+use crate::error::{Error, Kind};
+
+/// The JSON of a lifecycle command: the resource as it now is, and its run.
+#[derive(Serialize)]
+pub struct Ended<'a, T> {
+    #[serde(flatten)]
+    pub value: &'a T,
+    pub run: Option<&'a RunOutcome>,
+}
+
+/// Success, or an error that carries the ending's exit code. Its story has
+/// been told by the run's display.
+pub fn exit(outcome: &RunOutcome) -> Result<(), Error> {
+    if outcome.ending == RunEnding::Success {
+        return Ok(());
+    }
+    let message = match &outcome.reason {
+        Some(reason) => format!("run {} ended as {}: {reason}", outcome.run, outcome.status),
+        None => format!("run {} ended as {}", outcome.run, outcome.status),
+    };
+    Err(Error::new(Kind::Run(outcome.ending), message)
+        .hint(format!("`kloigos runs show {}` tells more", outcome.run)))
+}

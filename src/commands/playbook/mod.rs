@@ -1,0 +1,41 @@
+//! Playbooks and their versions.
+
+mod export;
+mod list;
+mod push;
+mod show;
+mod validate;
+mod versions;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::error::Error;
+
+/// Playbooks and their versions
+#[derive(Debug, Subcommand)]
+#[command(
+    before_help = "Example:\n  kloigos playbook push PATCH ./patch.yml -m 'monthly updates'",
+    disable_help_subcommand = true
+)]
+pub enum PlaybookCommand {
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Versions(versions::VersionsArgs),
+    Push(push::PushArgs),
+    Export(export::ExportArgs),
+    Validate(validate::ValidateArgs),
+}
+
+impl PlaybookCommand {
+    pub fn run(self, cx: &Context) -> Result<(), Error> {
+        match self {
+            PlaybookCommand::List(args) => list::run(cx, args),
+            PlaybookCommand::Show(args) => show::run(cx, args),
+            PlaybookCommand::Versions(args) => versions::run(cx, args),
+            PlaybookCommand::Push(args) => push::run(cx, args),
+            PlaybookCommand::Export(args) => export::run(cx, args),
+            PlaybookCommand::Validate(args) => validate::run(cx, args),
+        }
+    }
+}

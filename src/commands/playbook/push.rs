@@ -1,0 +1,94 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::context::Context;
+use crate::domain::name::PlaybookName;
+use crate::domain::variables::ExtraVar;
+use crate::error::Error;
+use crate::ops;
+use crate::ops::playbooks::{PushRequest, PushSource};
+use crate::ui::{Cell, View};
+
+/// Store a new version of a playbook
+///
+/// Ansible checks its syntax first; a push that is refused leaves nothing, and
+/// the same content twice makes no new version. The first version becomes the
+/// default.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  kloigos playbook push PATCH ./patch.yml -m 'monthly updates'
+  kloigos playbook push WEB ./web/ --entry site.yml --default")]
+pub struct PushArgs {
+    /// Name of the playbook
+    name: PlaybookName,
+
+    /// YAML file or directory; - reads one file from standard input
+    #[arg(value_name = "PATH|-")]
+    path: PathBuf,
+
+    /// What is new in it
+    #[arg(long, short, value_name = "MSG")]
+    message: Option<String>,
+
+    /// The file in a directory that Ansible is given [default: playbook.yml]
+    #[arg(long, value_name = "FILE")]
+    entry: Option<String>,
+
+    /// Make it the default version
+    #[arg(long)]
+    default: bool,
+
+    /// Variable for the check: key=value, key:=JSON or @file
+    #[arg(short = 'e', long = "extra-vars", value_name = "VAR")]
+    variables: Vec<ExtraVar>,
+
+    /// Refuse what would only be a warning
+    #[arg(long)]
+    strict: bool,
+}
+
+pub fn run(cx: &Context, args: PushArgs) -> Result<(), Error> {
+    let source = if args.path == Path::new("-") {
+        PushSource::Stdin(cx.ui.read_input()?)
+    } else {
+        PushSource::Path(args.path)
+    };
+    let request = PushRequest {
+        name: args.name,
+        source,
+        entry: args.entry,
+        message: args.message,
+        make_default: args.default,
+        variables: args.variables,
+        strict: args.strict,
+    };
+    let opened = cx.writer()?;
+    let pushed = {
+        let mut progress = cx.ui.progress();
+        ops::playbooks::push(&opened.services(), request, &mut *progress)?
+    };
+    for warning in &pushed.warnings {
+        cx.ui.warning(warning);
+    }
+    cx.ui.show(&pushed, || {
+        let v = &pushed.version;
+        View::new().fields([
+            ("playbook", Cell::new(format!("{}@{}", v.name, v.version))),
+            (
+                "version",
+                Cell::new(if pushed.new {
+                    "new"
+                } else {
+                    "there already, with the same content"
+                }),
+            ),
+            (
+                "default",
+                Cell::new(if v.is_default { "yes" } else { "no" }),
+            ),
+            ("sha256", Cell::new(&v.digest)),
+        ])
+    })
+}

@@ -1,0 +1,104 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::commands::arguments::WaitArgs;
+use crate::commands::outcome;
+use crate::context::Context;
+use crate::domain::name::PlaybookName;
+use crate::domain::variables::ExtraVar;
+use crate::error::Error;
+use crate::ops;
+use crate::ops::runs::RunAsk;
+
+/// Run a playbook of the store
+///
+/// Holds every host that it touches until it has ended. With --format json it
+/// writes one event a line, the outcome last.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  kloigos run PATCH --host lab1
+  kloigos run PATCH -i inventory.yml --limit web -e reboot:=true --check --diff")]
+pub struct RunArgs {
+    /// Name of the playbook
+    #[arg(value_name = "PLAYBOOK")]
+    playbook: PlaybookName,
+
+    /// Another version than the default one
+    #[arg(long, value_name = "N")]
+    version: Option<u32>,
+
+    /// Registered server or other host to run on
+    #[arg(long = "host", value_name = "H", num_args = 1.., conflicts_with = "inventory")]
+    hosts: Vec<String>,
+
+    /// Inventory file or directory
+    #[arg(long, short)]
+    inventory: Option<PathBuf>,
+
+    /// Only the hosts that match this pattern
+    #[arg(long, short, value_name = "P")]
+    limit: Option<String>,
+
+    /// Only tasks with one of these tags
+    #[arg(long, short, value_name = "T")]
+    tags: Option<String>,
+
+    /// No tasks with one of these tags
+    #[arg(long, value_name = "T")]
+    skip_tags: Option<String>,
+
+    /// Variable: key=value is a string, key:=JSON is typed, @file is read by Ansible
+    #[arg(short = 'e', long = "extra-vars", value_name = "VAR")]
+    variables: Vec<ExtraVar>,
+
+    /// Change nothing, say what would change
+    #[arg(long, short = 'C')]
+    check: bool,
+
+    /// Show changes of files
+    #[arg(long, short = 'D')]
+    diff: bool,
+
+    /// Exit with 20 when the check found something to change
+    #[arg(long, requires = "check")]
+    detailed_exitcode: bool,
+
+    /// File with the password for become
+    #[arg(long, value_name = "F")]
+    become_password_file: Option<PathBuf>,
+
+    /// Vault identity, as Ansible takes it
+    #[arg(long = "vault-id", value_name = "ID")]
+    vault_ids: Vec<String>,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+}
+
+pub fn run(cx: &Context, args: RunArgs) -> Result<(), Error> {
+    let ask = RunAsk {
+        playbook: args.playbook,
+        version: args.version,
+        hosts: args.hosts,
+        inventory: args.inventory,
+        limit: args.limit,
+        tags: args.tags,
+        skip_tags: args.skip_tags,
+        variables: args.variables,
+        check: args.check,
+        diff: args.diff,
+        detailed_exitcode: args.detailed_exitcode,
+        become_password_file: args.become_password_file,
+        vault_ids: args.vault_ids,
+        wait: args.wait.wait(),
+        verbosity: cx.ui.verbosity(),
+    };
+    let opened = cx.writer()?;
+    let done = {
+        let mut progress = cx.ui.run_stream();
+        ops::runs::run(&opened.services(), ask, &mut *progress)?
+    };
+    outcome::exit(&done)
+}

@@ -1,0 +1,33 @@
+//! The history of runs.
+
+mod list;
+mod output;
+mod show;
+pub(in crate::commands) mod view;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::error::Error;
+
+/// The history of runs
+#[derive(Debug, Subcommand)]
+#[command(
+    before_help = "Example:\n  kloigos runs list --limit 20",
+    disable_help_subcommand = true
+)]
+pub enum RunsCommand {
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Output(output::OutputArgs),
+}
+
+impl RunsCommand {
+    pub fn run(self, cx: &Context) -> Result<(), Error> {
+        match self {
+            RunsCommand::List(args) => list::run(cx, args),
+            RunsCommand::Show(args) => show::run(cx, args),
+            RunsCommand::Output(args) => output::run(cx, args),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+use std::time::Duration;
+
+use clap::Args;
+
+use super::view;
+use crate::context::Context;
+use crate::domain::run::RunId;
+use crate::error::Error;
+use crate::ops;
+use crate::ops::runs::{RunDetail, TaskSummary};
+use crate::ui::{Cell, Table, Tone, View, column, duration};
+
+/// Show a run: hosts, tasks, failures, timing
+#[derive(Debug, Args)]
+#[command(before_help = "Example:\n  kloigos runs show 12")]
+pub struct ShowArgs {
+    /// Number of the run
+    #[arg(value_name = "ID")]
+    run: RunId,
+}
+
+pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
+    let opened = cx.reader()?;
+    let detail = ops::runs::show(&opened.services(), args.run)?;
+    cx.ui.show(&detail, || {
+        let mut view = View::new().fields(view::fields(cx, &detail.run));
+        if !detail.waits_for.is_empty() {
+            view = view.heading("Waits for").text(
+                detail
+                    .waits_for
+                    .iter()
+                    .map(|w| view::waits_for(cx, w) + "\n")
+                    .collect::<String>(),
+            );
+        }
+        view = failures(view, &detail);
+        view.section("Hosts", view::hosts(&detail.hosts))
+            .section("Tasks", tasks(&detail.tasks))
+    })
+}
+
+fn failures(mut view: View, detail: &RunDetail) -> View {
+    if detail.failures.is_empty() {
+        return view;
+    }
+    view = view.heading("Failures");
+    for f in &detail.failures {
+        let mut text = format!("{} {}: {}", f.host, f.status, f.task);
+        if let Some(message) = &f.message {
+            for line in message.trim_end().lines() {
+                text.push_str("\n    ");
+                text.push_str(line);
+            }
+        }
+        view = view.text(text);
+    }
+    view
+}
+
+fn tasks(tasks: &[TaskSummary]) -> Table {
+    Table::new([
+        column("no").right(),
+        column("task").wraps(),
+        column("took").right(),
+        column("ok").right().optional(2),
+        column("changed").right(),
+        column("failed").right(),
+        column("unreachable").right().optional(4),
+        column("skipped").right().optional(3),
+    ])
+    .rows(tasks.iter().map(|t| {
+        vec![
+            Cell::new(t.task.0),
+            Cell::new(&t.name),
+            Cell::new(duration(Duration::from_millis(t.duration_ms))),
+            Cell::count(t.ok, Tone::Good),
+            Cell::count(t.changed, Tone::Changed),
+            Cell::count(t.failed, Tone::Bad),
+            Cell::count(t.unreachable, Tone::Bad),
+            Cell::count(t.skipped, Tone::Plain),
+        ]
+    }))
+}

@@ -1,0 +1,55 @@
+use clap::Args;
+
+use super::add::StorageArgs;
+use super::view;
+use crate::commands::arguments::WaitArgs;
+use crate::commands::outcome;
+use crate::context::Context;
+use crate::domain::name::Hostname;
+use crate::error::Error;
+use crate::ops;
+use crate::ops::servers::StorageAmend;
+
+/// Make a registered server ready, or repair a ready one
+///
+/// Runs SERVER_INIT; a second run changes nothing that is as it should be.
+#[derive(Debug, Args)]
+#[command(before_help = "\
+Example:
+  kloigos server init lab1
+  kloigos server init lab1 --disk /dev/sdb")]
+pub struct InitArgs {
+    /// Name of the server
+    host: Hostname,
+
+    #[command(flatten)]
+    storage: StorageArgs,
+
+    /// Take over a host that carries another store's owner stamp
+    #[arg(long)]
+    adopt: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+}
+
+pub fn run(cx: &Context, args: InitArgs) -> Result<(), Error> {
+    let amend = StorageAmend {
+        vg: args.storage.vg,
+        disks: args.storage.disks,
+        disk_size_gb: args.storage.disk_size_gb,
+        adopt: args.adopt,
+    };
+    let opened = cx.writer()?;
+    let mut progress = cx.ui.progress();
+    let done = ops::servers::init(
+        &opened.services(),
+        &args.host,
+        amend,
+        &args.wait.lifecycle(cx),
+        &mut *progress,
+    )?;
+    drop(progress);
+    view::done(cx, &done)?;
+    outcome::exit(&done.run)
+}

@@ -1,0 +1,39 @@
+//! Servers: registered, initialised, shown, forgotten.
+
+mod add;
+mod init;
+mod list;
+mod remove;
+mod show;
+pub(in crate::commands) mod view;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::error::Error;
+
+/// Managed Linux machines
+#[derive(Debug, Subcommand)]
+#[command(
+    before_help = "Example:\n  kloigos server list",
+    disable_help_subcommand = true
+)]
+pub enum ServerCommand {
+    Add(add::AddArgs),
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Init(init::InitArgs),
+    Remove(remove::RemoveArgs),
+}
+
+impl ServerCommand {
+    pub fn run(self, cx: &Context) -> Result<(), Error> {
+        match self {
+            ServerCommand::Add(args) => add::run(cx, args),
+            ServerCommand::List(args) => list::run(cx, args),
+            ServerCommand::Show(args) => show::run(cx, args),
+            ServerCommand::Init(args) => init::run(cx, args),
+            ServerCommand::Remove(args) => remove::run(cx, args),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+use clap::Args;
+
+use super::view;
+use crate::context::Context;
+use crate::error::Error;
+use crate::ops;
+use crate::ui::{Cell, Table, Tone, View, column};
+
+/// List settings
+#[derive(Debug, Args)]
+#[command(before_help = "Example:\n  kloigos setting list")]
+pub struct ListArgs {}
+
+pub fn run(cx: &Context, _: ListArgs) -> Result<(), Error> {
+    let opened = cx.reader()?;
+    let settings = ops::settings::list(&opened.services())?;
+    cx.ui.show(&settings, || {
+        let rows = settings.iter().map(|s| {
+            let tone = if s.is_default {
+                Tone::Muted
+            } else {
+                Tone::Changed
+            };
+            vec![
+                Cell::new(s.name),
+                Cell::toned(view::value(s), Tone::Plain),
+                Cell::toned(if s.is_default { "default" } else { "set" }, tone),
+                Cell::new(s.description),
+            ]
+        });
+        View::list(
+            Table::new([
+                column("setting"),
+                column("value"),
+                column("origin").optional(1),
+                column("meaning").wraps().optional(2),
+            ])
+            .rows(rows),
+            "no settings",
+        )
+    })
+}
