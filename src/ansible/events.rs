@@ -16,6 +16,13 @@ pub struct PlayHost {
     pub implicit: bool,
 }
 
+impl PlayHost {
+    /// Reached without leaving this machine; its address means nothing.
+    pub fn is_local(&self) -> bool {
+        self.connection == "local" || self.connection.ends_with(".local")
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Message {

@@ -44,7 +44,7 @@ impl HostKey {
     /// None for the machine that kloigos itself runs on, reached locally:
     /// hooks and `add_host` plays of all runs would wait for each other.
     pub fn of_host(host: &PlayHost, servers: &[Server]) -> Option<Self> {
-        let local = host.connection == "local" || host.connection.ends_with(".local");
+        let local = host.is_local();
         if local && (host.implicit || host.name == "localhost") {
             return None;
         }
@@ -223,18 +223,22 @@ impl Line<'_> {
         Ok(Attempt::Had(had))
     }
 
-    /// Tickets before this run's, of runs that live.
+    /// For each host, the nearest ticket before this run's whose run lives:
+    /// the holder if there is one, else the oldest that waits. Further ones
+    /// are not probed; with many in line that would cost more than the runs.
     fn ahead(&self) -> Result<Vec<Ahead>, Error> {
-        let all = self
+        let mut all = self
             .store
             .read(|tx| Ok::<_, Error>(tx.claims().ahead(self.run)?))?;
-        let mut alive = Vec::new();
+        all.sort_by_key(|t| !t.held);
+        let mut nearest: Vec<Ahead> = Vec::new();
         for ticket in all {
-            if liveness::is_alive(self.paths, ticket.run)? {
-                alive.push(ticket);
+            let known = nearest.iter().any(|n| n.host_key == ticket.host_key);
+            if !known && liveness::is_alive(self.paths, ticket.run)? {
+                nearest.push(ticket);
             }
         }
-        Ok(alive)
+        Ok(nearest)
     }
 
     /// A run that holds what this one wants may itself wait for what this one

@@ -33,6 +33,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// them open do not delay the end for longer.
 const DRAIN: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(150);
+/// A run that has waited for long looks less often: a long line must not cost
+/// the machine more than the run at its head.
+const SLOWEST_POLL: Duration = Duration::from_secs(1);
 /// A longer line is passed on in pieces, so that memory stays flat.
 const LONGEST_LINE: usize = 64 * 1024;
 
@@ -259,7 +262,7 @@ impl Execution<'_, '_> {
                 }
             };
             tokio::select! {
-                () = tokio::time::sleep(POLL) => self.reporter.tick(self.engine.clock.now()),
+                () = tokio::time::sleep((since.elapsed() / 10).clamp(POLL, SLOWEST_POLL)) => self.reporter.tick(self.engine.clock.now()),
                 cancel = signals.next() => {
                     self.cancelling(cancel);
                     return Err(End::Cancelled(cancel));
@@ -465,7 +468,9 @@ impl Execution<'_, '_> {
                 .iter()
                 .map(|h| RunHost {
                     name: h.name.clone(),
-                    address: h.address.clone(),
+                    // An extra variable ansible_host reaches the local machine
+                    // too, where it means nothing.
+                    address: if h.is_local() { &h.name } else { &h.address }.clone(),
                     port: h.port,
                 })
                 .collect(),

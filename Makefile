@@ -1,0 +1,38 @@
+# The commands that must always work. Each installs what it needs.
+
+SHELL := /bin/bash
+TOOLS := target/tools/bin
+# The tests' own Ansible goes first, so that they do not depend on the machine's.
+export PATH := $(CURDIR)/$(TOOLS):$(PATH)
+
+.PHONY: demo test lint unit lab lab-full needs lab-needs build
+
+# All set-up and the main job, on a disposable real host.
+demo: lab-needs build
+	tests/lab/demo
+
+# All set-up and the fast tiers.
+test: needs lint unit
+
+needs:
+	tests/setup
+
+lint: needs
+	cargo fmt --check
+	cargo clippy --all-targets --all-features -- -D warnings
+	yamllint --strict playbooks tests
+	ansible-lint --offline playbooks
+
+unit: needs
+	cargo test --lib --bins --test integration
+
+lab-needs:
+	tests/lab/host needs
+	tests/lab/host image bookworm
+
+build:
+	cargo build
+
+# The main path on real hosts, under 25 minutes.
+lab: needs lab-needs build
+	cargo test --features lab --test lab -- --nocapture --test-threads 1

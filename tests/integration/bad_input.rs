@@ -1,0 +1,266 @@
+//! Bad input: one clear line that says what and why, and nothing changed.
+
+use crate::program::Program;
+
+/// Runs the command, which must exit with `code` and say `part` in one line.
+#[track_caller]
+fn refused(p: &Program, arguments: &[&str], code: i32, part: &str) {
+    let before = p.json(&["event", "list"]);
+    let ran = p.run(arguments).exits(code);
+    assert_eq!(ran.stdout, "", "nothing on standard output");
+    let errors: Vec<&str> = ran
+        .stderr
+        .lines()
+        .filter(|l| l.starts_with("error:"))
+        .collect();
+    assert_eq!(errors.len(), 1, "{}", ran.stderr);
+    assert!(errors[0].contains(part), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    assert_eq!(p.json(&["event", "list"]), before, "something was changed");
+}
+
+#[test]
+fn servers_are_checked_before_anything_is_written() {
+    let p = Program::with_server();
+    let add = |extra: &[&'static str]| {
+        let mut all = vec!["server", "add"];
+        all.extend(extra);
+        all.extend(["--admin-user", "admin", "--region", "eu", "--zone", "a"]);
+        all
+    };
+    for (extra, code, part) in [
+        (vec!["-x", "--private-ip", "10.0.0.1", "--cu", "0"], 2, "-x"),
+        (
+            vec!["a_b", "--private-ip", "10.0.0.1", "--cu", "0"],
+            2,
+            "hostname",
+        ),
+        (
+            vec!["b", "--private-ip", "10.0.0", "--cu", "0"],
+            2,
+            "10.0.0",
+        ),
+        (
+            vec!["b", "--private-ip", "10.0.0.1", "--cu", "3-1"],
+            2,
+            "ends before it begins",
+        ),
+        (
+            vec!["b", "--private-ip", "10.0.0.1", "--cu", "0-1", "1"],
+            2,
+            "share CPU 1",
+        ),
+        (
+            vec![
+                "b",
+                "--private-ip",
+                "10.0.0.1",
+                "--cu",
+                "0",
+                "--disk",
+                "sdb",
+            ],
+            2,
+            "/dev/",
+        ),
+        (
+            vec![
+                "b",
+                "--private-ip",
+                "10.0.0.1",
+                "--cu",
+                "0",
+                "--profile",
+                "big",
+            ],
+            2,
+            "profile",
+        ),
+        (
+            vec!["b", "--private-ip", "10.0.0.1", "--cu", "0", "--tag", "x"],
+            2,
+            "KEY=VALUE",
+        ),
+        (
+            vec!["alpha", "--private-ip", "10.0.0.1", "--cu", "0"],
+            11,
+            "alpha",
+        ),
+        (
+            vec!["b", "--private-ip", "127.0.0.21", "--cu", "0"],
+            11,
+            "127.0.0.21",
+        ),
+    ] {
+        refused(&p, &add(&extra), code, part);
+    }
+}
+
+#[test]
+fn allocations_are_checked_before_anything_is_written() {
+    let p = Program::with_server();
+    let key = p.key();
+    let private = p.file("private", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+    let broken = p.file(
+        "broken.pub",
+        "ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98\n",
+    );
+    for (arguments, code, part) in [
+        (vec!["Web", "--key", &key], 2, "allocation id"),
+        (
+            vec!["web", "--key", "/nonexistent.pub"],
+            2,
+            "/nonexistent.pub",
+        ),
+        (vec!["web", "--key", &private], 2, "private key"),
+        (
+            vec!["web", "--key", &broken],
+            2,
+            "not an OpenSSH public key",
+        ),
+        (vec!["web", "--key", &key, "--user", "root"], 2, "reserved"),
+        (vec!["web", "--key", &key, "--user", "Bob"], 2, "login user"),
+        (vec!["web", "--key", &key, "--cpus", "3"], 12, "3 CPU"),
+        (
+            vec!["web", "--key", &key, "--region", "us"],
+            12,
+            "region us",
+        ),
+        (
+            vec!["web", "--key", &key, "--cu", "alpha-cu09"],
+            3,
+            "alpha-cu09",
+        ),
+        (
+            vec!["web", "--key", &key, "--cu", "alpha"],
+            2,
+            "compute unit",
+        ),
+        (
+            vec!["web", "--key", &key, "--ip", "192.0.2.99"],
+            3,
+            "192.0.2.99",
+        ),
+        (vec!["web", "--key", &key, "--ip", "x"], 2, "x"),
+    ] {
+        let mut all = vec!["alloc", "create"];
+        all.extend(arguments);
+        refused(&p, &all, code, part);
+    }
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let p = Program::initialised();
+    for arguments in [
+        &["server", "show", "x"][..],
+        &["server", "init", "x"],
+        &["server", "remove", "x", "--yes"],
+        &["cu", "show", "x-cu00"],
+        &["alloc", "show", "x"],
+        &["alloc", "delete", "x", "--yes"],
+        &["alloc", "retry", "x"],
+        &["playbook", "show", "x"],
+        &["playbook", "show", "SERVER_INIT", "--version", "99"],
+        &["runs", "show", "99"],
+        &["runs", "output", "99"],
+        &["setting", "get", "x"],
+        &["setting", "set", "x", "1"],
+        &["run", "x"],
+        &["ip", "remove", "10.0.0.1", "--yes"],
+    ] {
+        refused(&p, arguments, 3, "");
+    }
+}
+
+#[test]
+fn addresses_settings_and_runs_are_checked() {
+    let p = Program::initialised();
+    p.json(&["ip", "add", "10.9.0.1"]);
+    refused(&p, &["ip", "add", "10.9.0.1"], 11, "10.9.0.1");
+    refused(&p, &["ip", "add", "10.9.0.2", "10.9.0.x"], 2, "10.9.0.x");
+    refused(&p, &["ip", "add", "10.0.0.0/8"], 2, "more than");
+    refused(
+        &p,
+        &["setting", "set", "runs.max_concurrent", "many"],
+        2,
+        "many",
+    );
+    refused(&p, &["run", "SERVER_INIT"], 4, "kloigos server init");
+    refused(
+        &p,
+        &["run", "SERVER_INIT", "-e", "1x=2", "--check"],
+        2,
+        "variable",
+    );
+}
+
+#[test]
+fn a_destructive_command_without_a_terminal_needs_yes() {
+    let p = Program::with_server();
+    p.json(&["alloc", "create", "web", "--key", &p.key()]);
+    refused(&p, &["alloc", "delete", "web"], 2, "");
+    let ran = p.run(&["alloc", "delete", "web"]);
+    assert!(ran.stderr.contains("--yes"), "{}", ran.stderr);
+    assert_eq!(p.json(&["alloc", "show", "web"])["status"], "ALLOCATED");
+}
+
+#[test]
+fn a_playbook_that_does_not_parse_is_refused_with_line_and_column() {
+    let p = Program::initialised();
+    let bad = p.file(
+        "bad.yml",
+        "---\n- hosts: all\n  tasks:\n    - name: x\n     debug: {}\n",
+    );
+    let ran = p.run(&["playbook", "push", "bad", &bad]).exits(2);
+    assert!(
+        ran.stderr.contains(":5:") || ran.stderr.contains("line 5"),
+        "{}",
+        ran.stderr
+    );
+    p.run(&["playbook", "show", "bad"]).exits(3);
+}
+
+#[test]
+fn without_a_store_every_command_says_init() {
+    let p = Program::bare();
+    for arguments in [
+        &["server", "list"][..],
+        &["alloc", "list"],
+        &["runs", "list"],
+        &["ip", "add", "10.0.0.1"],
+    ] {
+        let ran = p.run(arguments).exits(9);
+        assert!(ran.stderr.contains("kloigos init"), "{}", ran.stderr);
+    }
+    assert!(!p.store().exists(), "a reader made the directory");
+}
+
+#[test]
+fn a_key_file_that_is_gone_is_said_before_anything_changes() {
+    let p = Program::with_server();
+    let key = p.file("id", "x");
+    p.run(&["setting", "set", "ssh.private_key_file", &key])
+        .exits(0);
+    std::fs::remove_file(&key).unwrap();
+    refused(&p, &["server", "init", "alpha"], 10, &key);
+    assert_eq!(p.json(&["server", "show", "alpha"])["status"], "READY");
+}
+
+#[test]
+fn ansible_that_is_gone_is_said_before_anything_changes() {
+    let p = Program::with_server();
+    p.run(&[
+        "setting",
+        "set",
+        "ansible.playbook_path",
+        "/nonexistent/ansible-playbook",
+    ])
+    .exits(0);
+    refused(
+        &p,
+        &["alloc", "create", "web", "--key", &p.key()],
+        10,
+        "/nonexistent/ansible-playbook",
+    );
+}

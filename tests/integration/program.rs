@@ -1,0 +1,198 @@
+//! The program in an environment of its own: a store in a temporary directory,
+//! no user configuration, real Ansible from PATH.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+pub struct Program {
+    dir: tempfile::TempDir,
+}
+
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    pub fn of(output: &Output) -> Self {
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(
+            self.code, code,
+            "exit code {} instead of {code}\n--- stdout\n{}\n--- stderr\n{}",
+            self.code, self.stdout, self.stderr
+        );
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| {
+            panic!(
+                "{e}\n--- stdout\n{}\n--- stderr\n{}",
+                self.stdout, self.stderr
+            )
+        })
+    }
+}
+
+impl Program {
+    /// Without a store.
+    pub fn bare() -> Self {
+        Program {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// After `kloigos init`.
+    pub fn initialised() -> Self {
+        let program = Program::bare();
+        program.run(&["init"]).exits(0);
+        program
+    }
+
+    /// With lifecycle playbooks that work on this machine alone, and a server
+    /// `alpha` of 8 CPUs that they made READY.
+    pub fn with_server() -> Self {
+        let program = Program::initialised();
+        program.push("SERVER_INIT", INIT);
+        program.push("ALLOCATION_CREATE", &tenant_playbook("create"));
+        program.push("ALLOCATION_DELETE", &tenant_playbook("delete"));
+        program.json(&[
+            "server",
+            "add",
+            "alpha",
+            "--private-ip",
+            "127.0.0.21",
+            "--port",
+            "1",
+            "--admin-user",
+            "admin",
+            "--region",
+            "eu",
+            "--zone",
+            "a",
+            "--cu",
+            "0-1",
+            "2-3",
+            "4-7",
+        ]);
+        program.json(&["ip", "add", "192.0.2.10-192.0.2.13"]);
+        program
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.dir.path().join("store")
+    }
+
+    /// A file beside the store.
+    pub fn file(&self, name: &str, text: &str) -> String {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    pub fn key(&self) -> String {
+        self.file("tenant.pub", TENANT_KEY)
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kloigos"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.dir.path())
+            .env("KLOIGOS_HOME", self.store())
+            .env("USER", "tester")
+            .env("LANG", "C.UTF-8")
+            // What the playbooks of this file look for.
+            .env("KLOIGOS_TEST_DIR", self.dir.path())
+            .current_dir(self.dir.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(&self.command(arguments).output().unwrap())
+    }
+
+    /// The JSON of a command that must succeed.
+    #[track_caller]
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let mut all = arguments.to_vec();
+        all.extend(["--format", "json"]);
+        self.run(&all).exits(0).json()
+    }
+
+    /// Pushes a single-file playbook and makes it the default.
+    #[track_caller]
+    pub fn push(&self, name: &str, text: &str) {
+        let file = self.file(&format!("{name}.yml"), text);
+        self.run(&["playbook", "push", name, &file, "--default"])
+            .exits(0);
+    }
+}
+
+pub const TENANT_KEY: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti tenant\n";
+
+const INIT: &str = "---
+- name: The server is ready
+  hosts: kloigos_server
+  connection: local
+  gather_facts: false
+  tasks:
+    - name: The facts go back to the store
+      ansible.builtin.set_stats:
+        data:
+          kloigos:
+            cpus: 8
+            memory_mb: 16000
+            numa: {'0': 0, '1': 0, '2': 0, '3': 0, '4': 1, '5': 1, '6': 1, '7': 1}
+            vg: test
+        aggregate: false
+";
+
+/// Writes a file for the tenant, or fails when a file `fail-create` (or
+/// `fail-delete`) stands in the test's directory, or waits when one
+/// `hang-create` does.
+fn tenant_playbook(verb: &str) -> String {
+    format!(
+        "---
+- name: The tenant is served
+  hosts: kloigos_server
+  connection: local
+  gather_facts: false
+  vars:
+    ansible_python_interpreter: \"{{{{ ansible_playbook_python }}}}\"
+    dir: \"{{{{ lookup('env', 'KLOIGOS_TEST_DIR') }}}}\"
+  tasks:
+    - name: A first step
+      ansible.builtin.debug:
+        msg: \"{{{{ allocation_id }}}} as {{{{ login_user }}}} ({{{{ kloigos_login_uid }}}}) at {{{{ allocation_ip_address }}}}\"
+    - name: The host is asked to hang
+      ansible.builtin.command: sleep 60
+      changed_when: false
+      when: (dir ~ '/hang-{verb}') is exists
+    - name: The host is asked to fail
+      ansible.builtin.fail:
+        msg: the disk of the tenant is broken
+      when: (dir ~ '/fail-{verb}') is exists
+"
+    )
+}

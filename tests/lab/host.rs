@@ -1,0 +1,258 @@
+//! A disposable host, the program under test, and SSH as its tenants.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
+
+use serde_json::Value;
+
+/// What a command gave.
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    pub seconds: f32,
+}
+
+impl Ran {
+    fn of(output: &Output, started: Instant) -> Self {
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            seconds: started.elapsed().as_secs_f32(),
+        }
+    }
+
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        self.exits(0)
+    }
+
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(
+            self.code, code,
+            "exit code {} instead of {code}\n--- stdout\n{}\n--- stderr\n{}",
+            self.code, self.stdout, self.stderr
+        );
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| {
+            panic!(
+                "{e}\n--- stdout\n{}\n--- stderr\n{}",
+                self.stdout, self.stderr
+            )
+        })
+    }
+
+    /// Standard output without the last line end.
+    pub fn text(&self) -> &str {
+        self.stdout.trim_end()
+    }
+}
+
+fn repo() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+pub struct Host {
+    name: String,
+    dir: PathBuf,
+    pub port: u16,
+    key: PathBuf,
+}
+
+impl Host {
+    /// Boots one with a spare disk of `disk_gb` and the given forwards
+    /// (`10.0.2.50:22`).
+    pub fn boot(name: &str, arguments: &[&str], forwards: &[&str]) -> Host {
+        let name = format!("{name}{}", std::process::id());
+        let mut command = Command::new(repo().join("tests/lab/host"));
+        command.args(["start", &name]).args(arguments);
+        for f in forwards {
+            command.args(["--forward", f]);
+        }
+        let output = command.stderr(Stdio::inherit()).output().unwrap();
+        assert!(output.status.success(), "the host did not boot");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let value = |key: &str| {
+            text.split_whitespace()
+                .find_map(|p| p.strip_prefix(key)?.strip_prefix('='))
+                .unwrap_or_else(|| panic!("no {key} in {text}"))
+                .to_owned()
+        };
+        Host {
+            dir: value("dir").into(),
+            port: value("ssh_port").parse().unwrap(),
+            key: value("key").into(),
+            name,
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn key(&self) -> &str {
+        self.key.to_str().unwrap()
+    }
+
+    /// The local port that leads to `guest` (`10.0.2.50:22`).
+    pub fn forward(&self, guest: &str) -> u16 {
+        std::fs::read_to_string(self.dir.join("forwards"))
+            .unwrap()
+            .lines()
+            .find_map(|l| l.strip_prefix(guest)?.trim().parse().ok())
+            .unwrap()
+    }
+
+    /// As root on the host.
+    pub fn root(&self, script: &str) -> Ran {
+        ssh(
+            self.port,
+            "admin",
+            &self.key,
+            &format!("sudo bash -c {}", quoted(script)),
+        )
+    }
+
+    /// Source addresses of TCP connections that the host opened to `port`.
+    pub fn tcp_sources(&self, port: u16) -> Vec<String> {
+        let output = Command::new(repo().join("tests/lab/host"))
+            .args(["pcap", &self.name])
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter(|l| l.contains(&format!(":{port}")))
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = Command::new(repo().join("tests/lab/host"))
+            .args(["kill", &self.name])
+            .output();
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn ssh(port: u16, user: &str, key: &Path, command: &str) -> Ran {
+    let started = Instant::now();
+    let output = Command::new("ssh")
+        .args(["-p", &port.to_string(), "-i"])
+        .arg(key)
+        .args([
+            "-o",
+            "IdentitiesOnly=yes",
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            "ConnectTimeout=30",
+            "-o",
+            "StrictHostKeyChecking=no",
+            "-o",
+            "UserKnownHostsFile=/dev/null",
+            "-o",
+            "LogLevel=ERROR",
+        ])
+        .arg(format!("{user}@127.0.0.1"))
+        .arg(command)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    Ran::of(&output, started)
+}
+
+/// A tenant with a key of its own.
+pub struct Tenant {
+    pub user: String,
+    key: PathBuf,
+    port: u16,
+}
+
+impl Tenant {
+    pub fn new(user: &str, dir: &Path, port: u16) -> Tenant {
+        let key = dir.join(user);
+        let made = Command::new("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-C", user, "-f"])
+            .arg(&key)
+            .status()
+            .unwrap();
+        assert!(made.success());
+        Tenant {
+            user: user.to_owned(),
+            key,
+            port,
+        }
+    }
+
+    pub fn public_key(&self) -> PathBuf {
+        self.key.with_extension("pub")
+    }
+
+    /// Over SSH, at the tenant's own address.
+    pub fn run(&self, script: &str) -> Ran {
+        ssh(self.port, &self.user, &self.key, script)
+    }
+
+    /// What the tenant must not be able to do.
+    #[track_caller]
+    pub fn refused(&self, script: &str) {
+        let ran = self.run(script);
+        assert_ne!(ran.code, 0, "`{script}` went through:\n{}", ran.stdout);
+        assert_ne!(ran.code, 255, "ssh itself failed: {}", ran.stderr);
+    }
+}
+
+/// The program with a store of its own.
+pub struct Kloigos {
+    pub dir: tempfile::TempDir,
+}
+
+impl Kloigos {
+    pub fn new() -> Self {
+        Kloigos {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kloigos"));
+        command
+            .args(arguments)
+            .env("KLOIGOS_HOME", self.dir.path().join("store"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        let started = Instant::now();
+        let output = self.command(arguments).output().unwrap();
+        let ran = Ran::of(&output, started);
+        println!(
+            "  kloigos {}: exit {}, {:.1} s",
+            arguments.join(" "),
+            ran.code,
+            ran.seconds
+        );
+        ran
+    }
+
+    /// The JSON of a command that must succeed.
+    #[track_caller]
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let mut all = arguments.to_vec();
+        all.extend(["--format", "json"]);
+        self.run(&all).ok().json()
+    }
+}
