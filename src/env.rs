@@ -27,7 +27,10 @@ impl Env {
         let user = named("SUDO_USER")
             .or_else(|| named("USER"))
             .or_else(|| named("LOGNAME"))
-            .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()));
+            .unwrap_or_else(|| {
+                let uid = rustix::process::getuid().as_raw();
+                local_account(uid).unwrap_or_else(|| format!("uid {uid}"))
+            });
         let host = rustix::system::uname()
             .nodename()
             .to_string_lossy()
@@ -83,4 +86,14 @@ impl Env {
             .map(|dir| dir.join(name))
             .find(|file| crate::fs::is_executable(file))
     }
+}
+
+/// The login name of a local account: cron and services set no USER.
+fn local_account(uid: u32) -> Option<String> {
+    let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
+    passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    })
 }

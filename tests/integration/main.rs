@@ -6,4 +6,6 @@ mod house;
 mod lifecycle;
 mod processes;
 mod program;
+mod ssh;
+mod sshd;
 mod store;

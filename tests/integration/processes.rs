@@ -300,8 +300,10 @@ fn a_waiting_run_says_for_whom_and_runs_follow_each_other() {
         .unwrap();
     let started = Instant::now();
     loop {
-        let shown = p.json(&["runs", "show", "3"]);
-        if shown["status"] == "queued" && shown["waits_for"][0]["run"] == json!(1) {
+        let newest = p.json(&["runs", "list"])[0]["id"].to_string();
+        let shown = p.json(&["runs", "show", &newest]);
+        if newest == "3" && shown["status"] == "queued" && shown["waits_for"][0]["run"] == json!(1)
+        {
             break;
         }
         assert!(started.elapsed() < Duration::from_secs(10), "{shown}");
