@@ -185,7 +185,7 @@ impl Announcer {
     fn output_line(&mut self, stream: usize, line: String) -> Option<Line> {
         let line = text::lines(line.trim_end_matches('\n')).replace('\n', " ");
         if self.verbose {
-            return Some(Line::of(Tone::Muted, line));
+            return Some(Line::verbatim(Tone::Plain, line));
         }
         if !line.trim().is_empty() {
             let tail = &mut self.tails[stream];
@@ -205,7 +205,7 @@ impl Announcer {
         let [stdout, stderr] = &self.tails;
         let tail = if stderr.is_empty() { stdout } else { stderr };
         tail.iter()
-            .map(|l| Line::of(Tone::Plain, format!("    {l}")))
+            .map(|l| Line::verbatim(Tone::Plain, format!("    {l}")))
             .collect()
     }
 }
