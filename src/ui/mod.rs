@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
+use crate::domain::run::RunEnding;
 use crate::domain::time::Timestamp;
 use crate::env::Env;
 use crate::error::{Error, Kind, exit};
@@ -214,8 +215,10 @@ impl Ui {
     /// The error and what can be done about it. The end of a run has told its
     /// own story already.
     pub fn error(&self, error: &Error) {
-        if matches!(error.kind, Kind::Run(_)) && !self.options.quiet {
-            return;
+        match error.kind {
+            Kind::Run(RunEnding::WouldChange) => return,
+            Kind::Run(_) if !self.options.quiet => return,
+            _ => {}
         }
         let word = self.err.paint(Tone::Bad, "error:");
         let mut out = format!("{word} {}\n", text::lines(&error.message));
