@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::announce::{Announcer, in_flight_lines};
-use super::frame::{count_pieces, host_lines};
+use super::hosts::{count_pieces, host_lines};
 use super::line::{Line, flow};
 use super::model::{End, Model, Task};
 use crate::domain::lifecycle::Lifecycle;
