@@ -156,9 +156,79 @@ impl Command {
 mod tests {
     use super::*;
 
+    use clap::CommandFactory;
+
+    /// Every command and group, the program itself included.
+    fn all(command: clap::Command, into: &mut Vec<clap::Command>) {
+        for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
+            all(sub.clone(), into);
+        }
+        into.push(command);
+    }
+
+    fn commands() -> Vec<clap::Command> {
+        let mut root = Cli::command();
+        root.build();
+        let mut list = Vec::new();
+        all(root, &mut list);
+        list
+    }
+
     #[test]
     fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_help_begins_with_an_example_of_that_command() {
+        let list = commands();
+        assert!(list.len() > 40, "{}", list.len());
+        for mut command in list {
+            let name = command.get_bin_name().unwrap_or("kloigos").to_owned();
+            for help in [command.render_help(), command.render_long_help()] {
+                let help = help.to_string();
+                assert!(help.starts_with("Example:\n  kloigos "), "{name}: {help}");
+                let example = help.split("\n\n").next().unwrap_or_default();
+                assert!(example.contains(&name), "{name}: {example}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_command_line_that_is_understood() {
+        for mut command in commands() {
+            let help = command.render_help().to_string();
+            let example = help.split("\n\n").next().unwrap_or_default();
+            let example = example.replace("\\\n", " ");
+            for line in example.lines().skip(1) {
+                let line = line.split(['|', '<']).next().unwrap_or_default();
+                let words: Vec<String> = line
+                    .split('\'')
+                    .enumerate()
+                    .flat_map(|(i, part)| match i % 2 {
+                        1 => vec![part.to_owned()],
+                        _ => part.split_whitespace().map(str::to_owned).collect(),
+                    })
+                    .collect();
+                if let Err(e) = Cli::try_parse_from(&words) {
+                    panic!("{line}: {e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_option_says_what_it_is_for() {
+        for command in commands() {
+            for argument in command.get_arguments() {
+                assert!(
+                    argument.get_help().is_some(),
+                    "{} {}",
+                    command.get_name(),
+                    argument.get_id()
+                );
+            }
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! colour, width, format, prompts and quiet: data goes to stdout, narration to
 //! stderr, and nothing that came from outside brings control characters along.
 
+mod messages;
 mod prompt;
 pub mod run_display;
 mod streams;
@@ -17,7 +18,7 @@ use serde::Serialize;
 
 use crate::domain::time::Timestamp;
 use crate::env::Env;
-use crate::error::{Error, Kind, exit};
+use crate::error::{Error, Kind};
 
 pub use table::{Cell, Column, Table, column};
 pub use text::{ago, bytes, count, duration};
@@ -189,72 +190,6 @@ impl Ui {
 
     fn write(&self, text: &str) -> ControlFlow<()> {
         self.streams.out(text)
-    }
-
-    /// Narration: what was done. Silent with `--quiet`.
-    pub fn note(&self, text: &str) {
-        if !self.options.quiet {
-            self.streams.err(&format!("{}\n", text::lines(text)));
-        }
-    }
-
-    /// Something done, with its mark.
-    pub fn done(&self, text: &str) {
-        if !self.options.quiet {
-            let mark = self.err.paint(Tone::Good, self.err.mark(Tone::Good));
-            self.streams.err(&format!("{mark} {}\n", text::lines(text)));
-        }
-    }
-
-    pub fn warning(&self, text: &str) {
-        let word = self.err.paint(Tone::Warn, "warning:");
-        self.streams.err(&format!("{word} {}\n", text::lines(text)));
-    }
-
-    /// The error and what can be done about it. The end of a run has told its
-    /// own story already.
-    pub fn error(&self, error: &Error) {
-        if matches!(error.kind, Kind::Run(_)) && !self.options.quiet {
-            return;
-        }
-        let word = self.err.paint(Tone::Bad, "error:");
-        let mut out = format!("{word} {}\n", text::lines(&error.message));
-        let word = self.err.paint(Tone::Busy, "hint:");
-        for hint in &error.hints {
-            out.push_str(&format!("{word} {}\n", text::lines(hint)));
-        }
-        self.streams.err(&out);
-    }
-
-    /// A command line that was not understood, or help that was asked for.
-    /// Gives the exit code.
-    pub fn parse_refusal(&self, refusal: &clap::Error) -> u8 {
-        let rendered = refusal.render();
-        if !refusal.use_stderr() {
-            let text = match self.out.colour {
-                true => rendered.ansi().to_string(),
-                false => rendered.to_string(),
-            };
-            let _ = self.write(&text);
-            return exit::DONE;
-        }
-        if refusal.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            let text = match self.err.colour {
-                true => rendered.ansi().to_string(),
-                false => rendered.to_string(),
-            };
-            self.streams.err(&text);
-            return exit::USAGE;
-        }
-        // The text repeats what was typed, control characters included.
-        let plain = rendered.to_string();
-        let text = text::lines(&plain);
-        let text = match text.strip_prefix("error:") {
-            Some(rest) => format!("{}{rest}", self.err.paint(Tone::Bad, "error:")),
-            None => text.into_owned(),
-        };
-        self.streams.err(&text);
-        exit::USAGE
     }
 
     /// Reads all of standard input, for arguments that are `-`.

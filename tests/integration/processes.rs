@@ -299,6 +299,10 @@ fn a_waiting_run_says_for_whom_and_runs_follow_each_other() {
         .spawn()
         .unwrap();
     let started = Instant::now();
+    while p.json(&["runs", "list"])[0]["id"] != json!(3) {
+        assert!(started.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(50));
+    }
     loop {
         let newest = p.json(&["runs", "list"])[0]["id"].to_string();
         let shown = p.json(&["runs", "show", &newest]);

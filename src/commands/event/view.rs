@@ -22,21 +22,25 @@ pub fn table(cx: &Context, events: &[Event]) -> Table {
             Cell::new(&e.subject),
             Cell::optional(e.run_id),
             Cell::new(&e.actor),
-            Cell::new(detail(&e.detail)),
+            Cell::new(said(&e.detail)),
         ]
     }))
 }
 
-/// `from=FREE to=ALLOCATING`.
-fn detail(value: &Value) -> String {
+/// `from=FREE to=ALLOCATING`: what is there, in one line.
+pub fn said(value: &Value) -> String {
     let Value::Object(map) = value else {
         return value.to_string();
     };
     let parts: Vec<String> = map
         .iter()
-        .map(|(key, value)| match value {
-            Value::String(s) => format!("{key}={s}"),
-            other => format!("{key}={other}"),
+        .filter_map(|(key, value)| match value {
+            Value::Null | Value::Bool(false) => None,
+            Value::Array(list) if list.is_empty() => None,
+            Value::Object(map) if map.is_empty() => None,
+            Value::Bool(true) => Some(key.clone()),
+            Value::String(s) => Some(format!("{key}={s}")),
+            Value::Number(_) | Value::Array(_) | Value::Object(_) => Some(format!("{key}={value}")),
         })
         .collect();
     parts.join(" ")

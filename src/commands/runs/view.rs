@@ -1,5 +1,6 @@
 //! How runs look.
 
+use crate::commands::event::view::said;
 use crate::context::Context;
 use crate::domain::run::{Run, RunStatus};
 use crate::domain::run_event::{HostCounts, WaitsFor};
@@ -76,13 +77,13 @@ pub fn fields(cx: &Context, run: &Run) -> Vec<(&'static str, Cell)> {
         ),
         ("ended", Cell::optional(run.ended_at.map(|t| cx.ui.at(t)))),
         ("took", Cell::optional(took(cx, run))),
-        ("request", Cell::new(&run.request)),
+        ("request", Cell::new(said(&run.request))),
     ]);
     if let Some(data) = &run.data {
-        fields.push(("data", Cell::new(data)));
+        fields.push(("data", Cell::new(said(data))));
     }
     if let Some(code) = run.ansible_exit {
-        fields.push(("Ansible's exit code", Cell::toned(code, Tone::Muted)));
+        fields.push(("Ansible exit", Cell::toned(code, Tone::Muted)));
     }
     fields
 }

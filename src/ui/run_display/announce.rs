@@ -19,6 +19,8 @@ const TAIL: usize = 12;
 #[derive(Default)]
 pub(super) struct Announcer {
     failures: HashMap<TaskNo, usize>,
+    /// Host and message of the last failure that was shown whole.
+    last: Option<(TaskNo, String, String)>,
     warnings: HashSet<String>,
     /// Last lines of Ansible's stdout and stderr.
     tails: [VecDeque<String>; 2],
@@ -56,9 +58,9 @@ impl Announcer {
             }
             RunEvent::PlayEmpty { name, pattern } => {
                 let text = format!("play `{name}` matches no host (hosts: {pattern})");
-                self.warning(&text)
+                self.warning(model, &text)
             }
-            RunEvent::Warning { text } => self.warning(text),
+            RunEvent::Warning { text } => self.warning(model, text),
             RunEvent::Output { stream, text } => self.output(*stream, text),
             RunEvent::Cancelling { by, in_flight } => {
                 let mut lines = vec![Line::of(
@@ -114,7 +116,18 @@ impl Announcer {
             )
             .add(Tone::Plain, format!(": {name}")),
         ];
-        lines.extend(message_lines(message.unwrap_or_default(), model));
+        let message = message.unwrap_or_default();
+        match &self.last {
+            Some((no, first, said)) if *no == task && said == message && !said.is_empty() => {
+                let text = format!("    the same as {first}");
+                lines.push(Line::of(Tone::Muted, text));
+            }
+            _ => {
+                lines.extend(message_lines(message, model));
+                let host = text::line(host).into_owned();
+                self.last = Some((task, host, message.to_owned()));
+            }
+        }
         lines
     }
 
@@ -140,10 +153,14 @@ impl Announcer {
         lines
     }
 
-    /// Each text once, however many hosts say it.
-    fn warning(&mut self, text: &str) -> Vec<Line> {
+    /// Each text once, however many hosts say it, or have it said of them.
+    fn warning(&mut self, model: &Model, text: &str) -> Vec<Line> {
         let text = text::line(text.trim()).into_owned();
-        if !self.warnings.insert(text.clone()) {
+        let unnamed: Vec<&str> = text
+            .split('\'')
+            .map(|part| if model.has_host(part) { "*" } else { part })
+            .collect();
+        if !self.warnings.insert(unnamed.join("'")) {
             return Vec::new();
         }
         vec![Line::of(Tone::Warn, "warning:").add(Tone::Plain, format!(" {text}"))]
@@ -168,7 +185,7 @@ impl Announcer {
     fn output_line(&mut self, stream: usize, line: String) -> Option<Line> {
         let line = text::lines(line.trim_end_matches('\n')).replace('\n', " ");
         if self.verbose {
-            return Some(Line::of(Tone::Muted, line));
+            return Some(Line::verbatim(Tone::Plain, line));
         }
         if !line.trim().is_empty() {
             let tail = &mut self.tails[stream];
@@ -188,7 +205,7 @@ impl Announcer {
         let [stdout, stderr] = &self.tails;
         let tail = if stderr.is_empty() { stdout } else { stderr };
         tail.iter()
-            .map(|l| Line::of(Tone::Plain, format!("    {l}")))
+            .map(|l| Line::verbatim(Tone::Plain, format!("    {l}")))
             .collect()
     }
 }

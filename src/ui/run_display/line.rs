@@ -5,25 +5,39 @@ use crate::ui::tone::{Palette, Tone};
 
 /// Pieces of text, each with what it means.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line(Vec<(Tone, String)>);
+pub(super) struct Line {
+    pieces: Vec<(Tone, String)>,
+    /// Somebody else's line: shown as it is, never wrapped.
+    verbatim: bool,
+}
 
 impl Line {
     pub fn of(tone: Tone, text: impl Into<String>) -> Self {
-        Line(vec![(tone, text.into())])
+        Line {
+            pieces: vec![(tone, text.into())],
+            verbatim: false,
+        }
+    }
+
+    pub fn verbatim(tone: Tone, text: impl Into<String>) -> Self {
+        Line {
+            verbatim: true,
+            ..Line::of(tone, text)
+        }
     }
 
     pub fn add(mut self, tone: Tone, text: impl Into<String>) -> Self {
-        self.0.push((tone, text.into()));
+        self.pieces.push((tone, text.into()));
         self
     }
 
     pub fn join(mut self, other: Line) -> Self {
-        self.0.extend(other.0);
+        self.pieces.extend(other.pieces);
         self
     }
 
     pub fn width(&self) -> usize {
-        self.0.iter().map(|(_, t)| text::width(t)).sum()
+        self.pieces.iter().map(|(_, t)| text::width(t)).sum()
     }
 
     /// At most `max` columns wide, painted.
@@ -31,7 +45,7 @@ impl Line {
         let mut out = String::new();
         let mut left = max;
         let mut rest = self.width();
-        for (tone, piece) in &self.0 {
+        for (tone, piece) in &self.pieces {
             let w = text::width(piece);
             if rest <= left || w < left {
                 out.push_str(&palette.paint(*tone, piece));
@@ -51,11 +65,11 @@ impl Line {
 impl Line {
     /// Broken to the width at spaces, with the indent that it begins with.
     pub fn wrap(&self, width: usize) -> Vec<Line> {
-        if self.width() <= width {
+        if self.verbatim || self.width() <= width {
             return vec![self.clone()];
         }
         let whole = self.paint(usize::MAX, Palette::PLAIN);
-        let first = self.0.first().map_or(Tone::Plain, |(tone, _)| *tone);
+        let first = self.pieces.first().map_or(Tone::Plain, |(tone, _)| *tone);
         text::wrap(&whole, width)
             .into_iter()
             .enumerate()

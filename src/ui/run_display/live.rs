@@ -68,10 +68,13 @@ impl<'a> Live<'a> {
         let lines = scene.lines();
         let mut out = String::from("\u{1b}[?2026h");
         out.push_str(&self.home(columns));
+        if !self.pending.is_empty() {
+            out.push_str("\u{1b}[J");
+        }
         for line in self.pending.drain(..) {
             for part in line.wrap(size.columns) {
                 out.push_str(&part.paint(usize::MAX, palette));
-                out.push_str("\u{1b}[K\n");
+                out.push('\n');
             }
         }
         self.drawn.clear();

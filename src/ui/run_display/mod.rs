@@ -1,12 +1,13 @@
 //! Subscribers of a run's events, chosen by where stderr goes.
 //!
-//! [`model`] keeps what the events say, [`frame`] makes a picture of it,
+//! [`model`] keeps what the events say, [`frame`] and [`hosts`] make a picture of it,
 //! [`live`] draws that in place; [`plain`] writes lines for logs; both say
 //! failures at once ([`announce`]) and end with the same [`recap`]. [`stream`]
 //! is for programs.
 
 mod announce;
 mod frame;
+mod hosts;
 mod line;
 mod live;
 mod model;
@@ -16,7 +17,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use super::{Format, Tone, Ui, text};
+use super::{Format, Ui};
 use crate::domain::report::{Report, Reporter};
 
 impl Ui {
@@ -38,14 +39,6 @@ impl Ui {
         match self.options.format {
             Format::Table => self.progress(),
             Format::Json | Format::Yaml => Box::new(stream::Stream { ui: self }),
-        }
-    }
-
-    /// Something starts that may take a while.
-    fn step(&self, text: &str) {
-        if !self.options.quiet {
-            let mark = self.err.paint(Tone::Busy, self.err.mark(Tone::Busy));
-            self.streams.err(&format!("{mark} {}\n", text::lines(text)));
         }
     }
 }

@@ -19,8 +19,9 @@ pub(super) struct Model {
     expected_ms: Option<u64>,
     pub expected_tasks: Option<u32>,
     requested_at: Option<Timestamp>,
-    /// When it had all claims and Ansible came up.
+    /// When its work began: at the request, or after it had waited.
     began_at: Option<Timestamp>,
+    queued: bool,
     pub waits_for: Vec<WaitsFor>,
     pub play: Option<String>,
     pub tasks: BTreeMap<TaskNo, Task>,
@@ -117,7 +118,10 @@ impl Model {
                     ..Model::default()
                 };
             }
-            RunEvent::Queued { waits_for } => self.waits_for.clone_from(waits_for),
+            RunEvent::Queued { waits_for } => {
+                self.queued = true;
+                self.waits_for.clone_from(waits_for);
+            }
             RunEvent::Started { .. } => self.begin(at),
             RunEvent::Claimed { hosts } => {
                 self.begin(at);
@@ -196,7 +200,11 @@ impl Model {
     }
 
     fn begin(&mut self, at: Timestamp) {
-        self.began_at.get_or_insert(at);
+        let from = match self.requested_at {
+            Some(requested) if !self.queued => requested,
+            _ => at,
+        };
+        self.began_at.get_or_insert(from);
         self.waits_for.clear();
     }
 
@@ -236,7 +244,9 @@ impl Model {
         host.running = None;
         host.last = Some((no, status));
         let counts = &mut host.counts;
-        counts.changed += u32::from(changed);
+        // As Ansible counts: a failed task has changed nothing.
+        let over = matches!(status, ResultStatus::Failed | ResultStatus::Unreachable);
+        counts.changed += u32::from(changed && !over);
         match status {
             ResultStatus::Ok | ResultStatus::Changed => counts.ok += 1,
             ResultStatus::Skipped => counts.skipped += 1,
@@ -251,6 +261,10 @@ impl Model {
 
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    pub fn has_host(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
     }
 
     pub fn state(&self, host: &Host) -> HostState {

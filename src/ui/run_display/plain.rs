@@ -168,7 +168,7 @@ impl Narrator {
                     .collect();
                 let on = match running.as_slice() {
                     [] => String::new(),
-                    [few @ ..] if few.len() <= 5 => format!(", on {}", few.join(", ")),
+                    few if few.len() <= 5 => format!(", on {}", few.join(", ")),
                     many => format!(", on {} hosts", many.len()),
                 };
                 format!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::announce::{Announcer, in_flight_lines};
-use super::frame::{count_pieces, host_lines};
+use super::hosts::{count_pieces, host_lines};
 use super::line::{Line, flow};
 use super::model::{End, Model, Task};
 use crate::domain::lifecycle::Lifecycle;
@@ -13,7 +13,8 @@ use crate::ui::text;
 use crate::ui::tone::{Palette, Tone};
 use crate::ui::view::verdict_tone;
 
-/// So many hosts at most stand in the recap, those with problems first.
+/// So many hosts at most have a line in the recap; where there are more, only
+/// those with problems have one.
 const HOSTS: usize = 20;
 const SLOWEST: usize = 3;
 
@@ -99,7 +100,15 @@ fn hosts(hosts: &[HostCounts], width: usize, palette: Palette) -> Vec<Line> {
         let rank = [h.unreachable > 0, h.failed > 0, h.changed > 0];
         (std::cmp::Reverse(rank), h.host.clone())
     });
-    let (shown, rest) = sorted.split_at(sorted.len().min(HOSTS));
+    let shown = match sorted.len() {
+        n if n <= HOSTS => n,
+        _ => sorted
+            .iter()
+            .take_while(|h| h.failed + h.unreachable > 0)
+            .count()
+            .min(HOSTS),
+    };
+    let (shown, rest) = sorted.split_at(shown);
     let name = shown.iter().map(|h| text::width(&h.host)).max();
     let name = name.unwrap_or(0).min(width / 2);
     let mut lines: Vec<Line> = shown
@@ -112,13 +121,20 @@ fn hosts(hosts: &[HostCounts], width: usize, palette: Palette) -> Vec<Line> {
         })
         .collect();
     if !rest.is_empty() {
-        let bad = rest.iter().filter(|h| h.failed + h.unreachable > 0).count();
-        let changed = rest.iter().filter(|h| h.changed > 0).count();
-        let more = text::count(rest.len(), "more host");
-        lines.push(Line::of(
-            Tone::Muted,
-            format!("  and {more}: {bad} with problems, {changed} changed"),
-        ));
+        let total = match shown.len() {
+            0 => text::count(rest.len(), "host"),
+            _ => format!("and {}", text::count(rest.len(), "more host")),
+        };
+        let mut pieces = vec![Line::of(Tone::Strong, total)];
+        for verdict in ["unreachable", "failed", "changed", "ok", "no result"] {
+            let mut of = rest.iter().filter(|h| h.verdict() == verdict).peekable();
+            if let Some(first) = of.peek() {
+                let tone = verdict_tone(first);
+                pieces.push(Line::of(tone, format!("{} {verdict}", of.count())));
+            }
+        }
+        let lead = Line::of(Tone::Plain, "  ");
+        lines.extend(flow(lead, pieces, None, width, palette));
     }
     lines
 }

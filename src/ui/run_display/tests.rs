@@ -356,6 +356,30 @@ fn a_task_that_fails_everywhere_is_counted_after_a_few() {
 }
 
 #[test]
+fn what_many_hosts_say_is_said_once() {
+    let mut script = Script::requested("PATCH", None, None)
+        .begun(0, &["a", "b"])
+        .task(0, 1, "Break", None);
+    for host in ["a", "b"] {
+        script = script
+            .at(
+                50,
+                RunEvent::Warning {
+                    text: format!("Host '{host}' is using an old Python"),
+                },
+            )
+            .result(100, 1, host, ResultStatus::Failed, "no space left");
+    }
+    let text = script.plain(&[]);
+    assert_eq!(text.matches("old Python").count(), 1, "{text}");
+    assert_eq!(text.matches("no space left").count(), 1, "{text}");
+    assert!(
+        text.contains("b failed: Break\n    the same as a\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_recap_names_hosts_slowest_tasks_and_the_next_command() {
     let good = create()
         .result(40_000, 3, "lab1", ResultStatus::Changed, "")
