@@ -44,11 +44,21 @@ pub struct Running {
     pub channel: UnixStream,
 }
 
-/// ssh options that every connection gets: our known hosts beside the user's.
+/// The value of ssh's UserKnownHostsFile: ours beside the user's own. Each
+/// name is quoted by itself; quotes around all would make one name of them.
+pub fn known_hosts_option(known_hosts: &Path) -> String {
+    format!(
+        "UserKnownHostsFile=\"{}\" ~/.ssh/known_hosts ~/.ssh/known_hosts2",
+        known_hosts.display()
+    )
+}
+
+/// ssh options that every connection gets, as Ansible splits them (like a
+/// shell).
 pub fn ssh_args(known_hosts: &Path) -> String {
     format!(
-        "-o UserKnownHostsFile=\"{} ~/.ssh/known_hosts ~/.ssh/known_hosts2\" -o StrictHostKeyChecking=yes -o ServerAliveInterval=15 -o ServerAliveCountMax=4",
-        known_hosts.display()
+        "-o '{}' -o StrictHostKeyChecking=yes -o ServerAliveInterval=15 -o ServerAliveCountMax=4",
+        known_hosts_option(known_hosts)
     )
 }
 

@@ -182,6 +182,8 @@ pub enum RunEvent {
         exit_code: u8,
         elapsed_ms: u64,
         reason: Option<String>,
+        /// What to do about it, where that is known.
+        hint: Option<String>,
         in_flight: Vec<InFlight>,
         hosts: Vec<HostCounts>,
     },

@@ -455,9 +455,13 @@ impl Execution<'_, '_> {
             .collect();
         if !named.is_empty() && !self.said_by_name {
             self.said_by_name = true;
+            let more = match named.len() {
+                0..=3 => String::new(),
+                n => format!(" and {} more", n - 3),
+            };
             let text = format!(
-                "claimed by name only, so another name of the same machine would not be seen: {}",
-                named.join(", ")
+                "claimed by name only, so another name of the same machine would not be seen: {}{more}",
+                named[..named.len().min(3)].join(", ")
             );
             self.emit(RunEvent::Warning { text });
         }
@@ -620,6 +624,7 @@ impl Execution<'_, '_> {
             exit_code: Kind::Run(ending).exit_code(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             reason: outcome.reason.clone(),
+            hint: self.progress.hint(ending, &self.engine.paths.known_hosts()),
             in_flight,
             hosts: outcome.hosts.clone(),
         });

@@ -76,7 +76,8 @@ impl Progress {
             .counted
             .entry(host.to_owned())
             .or_insert_with(|| HostCounts::named(host));
-        counts.changed += u32::from(changed);
+        // Ansible does not count a failed change.
+        counts.changed += u32::from(changed && status == ResultStatus::Changed);
         match status {
             ResultStatus::Ok | ResultStatus::Changed => counts.ok += 1,
             ResultStatus::Skipped => counts.skipped += 1,
@@ -184,6 +185,14 @@ impl Progress {
             return (RunEnding::WouldChange, None);
         }
         (RunEnding::Success, None)
+    }
+
+    /// What to do about an unreachable host.
+    pub(super) fn hint(&self, ending: RunEnding, known_hosts: &Path) -> Option<String> {
+        match (&self.unreachable, ending) {
+            (Some((_, said)), RunEnding::Unreachable) => unreachable::explain(said, known_hosts).1,
+            _ => None,
+        }
     }
 
     fn nothing_done(&self, exit: Exit, said: &str, workdir: &Path) -> (RunEnding, Option<String>) {

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::ansible::launch::known_hosts_option;
 use crate::env::Env;
 use crate::error::{Error, Kind};
 use crate::fs::{self, FsError};
@@ -128,11 +129,7 @@ pub fn ssh_session(
         "-l".into(),
         user.into(),
         "-o".into(),
-        format!(
-            "UserKnownHostsFile=\"{} ~/.ssh/known_hosts\"",
-            paths.known_hosts().display()
-        )
-        .into(),
+        known_hosts_option(&paths.known_hosts()).into(),
         "-o".into(),
         "StrictHostKeyChecking=yes".into(),
     ];

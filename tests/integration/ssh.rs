@@ -131,7 +131,7 @@ fn one_good_host_and_one_dead_is_a_failure_that_names_the_dead_one() {
     let ran = p
         .run(&["run", "ping", "--host", "alpha", "127.0.0.16:1"])
         .exits(6);
-    assert!(ran.stderr.contains("127.0.0.16:1"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("127.0.0.16"), "{}", ran.stderr);
     let hosts = p.json(&["runs", "show", "2"])["hosts"].clone();
     let verdicts: Vec<_> = hosts
         .as_array()
@@ -145,7 +145,7 @@ fn one_good_host_and_one_dead_is_a_failure_that_names_the_dead_one() {
             )
         })
         .collect();
-    assert_eq!(verdicts, [("127.0.0.16:1", 0, 1), ("alpha", 1, 0)]);
+    assert_eq!(verdicts, [("127.0.0.16", 0, 1), ("alpha", 1, 0)]);
 }
 
 #[test]

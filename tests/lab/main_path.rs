@@ -102,6 +102,11 @@ fn a_tenant_comes_and_goes_without_a_trace() {
         "1",
     ]);
     let refused = refused.exits(1);
+    assert!(
+        refused.stderr.contains("/dev/vdb") && refused.stderr.contains("--disk"),
+        "{}",
+        refused.stderr
+    );
     let shown = k.json(&["server", "show", name]);
     assert_eq!(shown["status"], "INIT_FAIL");
     assert!(

@@ -90,6 +90,7 @@ pub(super) struct End {
     pub ending: RunEnding,
     pub elapsed: Duration,
     pub reason: Option<String>,
+    pub hint: Option<String>,
     pub in_flight: Vec<InFlight>,
     pub hosts: Vec<HostCounts>,
 }
@@ -179,6 +180,7 @@ impl Model {
                 ending,
                 elapsed_ms,
                 reason,
+                hint,
                 in_flight,
                 hosts,
                 ..
@@ -188,6 +190,7 @@ impl Model {
                     ending: *ending,
                     elapsed: Duration::from_millis(*elapsed_ms),
                     reason: reason.clone(),
+                    hint: hint.clone(),
                     in_flight: in_flight.clone(),
                     hosts: hosts.clone(),
                 });

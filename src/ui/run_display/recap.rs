@@ -40,6 +40,12 @@ pub(super) fn recap(
     if let Some(reason) = &end.reason {
         say(&Line::of(Tone::Plain, format!("  {}", text::line(reason))));
     }
+    if let Some(hint) = &end.hint {
+        say(&Line::of(
+            Tone::Plain,
+            format!("  hint: {}", text::line(hint)),
+        ));
+    }
     if end.ending.status() == RunStatus::Failed {
         announcer.last_words().iter().for_each(&mut say);
     }

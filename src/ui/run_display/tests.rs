@@ -122,6 +122,7 @@ impl Script {
                 exit_code: 0,
                 elapsed_ms: u64::try_from(ms).unwrap(),
                 reason: (!why.is_empty()).then(|| why.to_owned()),
+                hint: None,
                 in_flight: Vec::new(),
                 hosts,
             },
