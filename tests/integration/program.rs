@@ -115,7 +115,7 @@ impl Program {
         command
             .args(arguments)
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("PATH", search_path())
             .env("HOME", self.dir.path())
             .env("KLOIGOS_HOME", self.store())
             .env("USER", "tester")
@@ -195,4 +195,12 @@ fn tenant_playbook(verb: &str) -> String {
       when: (dir ~ '/fail-{verb}') is exists
 "
     )
+}
+
+/// The tests' own PATH: it leads to the Ansible that they run.
+fn search_path() -> std::ffi::OsString {
+    kloigos::env::Env::snapshot()
+        .get("PATH")
+        .expect("the tests run with a PATH")
+        .to_owned()
 }
