@@ -5,7 +5,7 @@ TOOLS := target/tools/bin
 # The tests' own Ansible goes first, so that they do not depend on the machine's.
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: demo test lint unit lab lab-full needs lab-needs build
+.PHONY: demo test lint unit lab lab-full bench needs lab-needs build
 
 # All set-up and the main job, on a disposable real host.
 demo: lab-needs build
@@ -36,3 +36,11 @@ build:
 # The main path on real hosts, under 25 minutes.
 lab: needs lab-needs build
 	cargo test --features lab --test lab -- --nocapture --test-threads 1
+
+# The fault matrices. All that there are so far run in the main path.
+lab-full: lab
+
+# The figures, as ratios of one run.
+bench: needs
+	cargo build --release
+	benches/figures target/release/kloigos

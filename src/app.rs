@@ -16,7 +16,6 @@ pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     let env = Env::snapshot();
     let clock = Clock::System;
-    let now = clock.now();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(refusal) => {
@@ -24,11 +23,11 @@ pub fn main() -> ExitCode {
                 color: crate::cli::color_choice(&args),
                 ..UiOptions::default()
             };
-            return ExitCode::from(Ui::new(options, &env, now).parse_refusal(&refusal));
+            return ExitCode::from(Ui::new(options, &env, clock).parse_refusal(&refusal));
         }
     };
     let context = Context {
-        ui: Ui::new(cli.global.ui_options(), &env, now),
+        ui: Ui::new(cli.global.ui_options(), &env, clock),
         paths: Paths::resolve(cli.global.store.as_deref(), &env),
         clock,
         env,

@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
+use crate::clock::Clock;
 use crate::domain::time::Timestamp;
 use crate::env::Env;
 use crate::error::{Error, Kind};
@@ -61,14 +62,14 @@ pub struct Ui {
     out: Palette,
     err: Palette,
     zone: jiff::tz::TimeZone,
-    now: Timestamp,
+    clock: Clock,
     /// `COLUMNS`: the user's word, before the terminal's.
     columns: Option<usize>,
     dumb: bool,
 }
 
 impl Ui {
-    pub fn new(options: UiOptions, env: &Env, now: Timestamp) -> Self {
+    pub fn new(options: UiOptions, env: &Env, clock: Clock) -> Self {
         let streams = Streams::standard();
         let dumb = env.get("TERM").is_some_and(|t| t == "dumb");
         let unicode = speaks_unicode(env);
@@ -93,7 +94,7 @@ impl Ui {
             zone: time::zone(env),
             options,
             streams,
-            now,
+            clock,
             dumb,
         }
     }
@@ -108,7 +109,7 @@ impl Ui {
 
     /// The moment at which the command began, for ages.
     pub fn now(&self) -> Timestamp {
-        self.now
+        self.clock.now()
     }
 
     /// A point in time, in the user's zone.
@@ -118,7 +119,7 @@ impl Ui {
 
     /// The same with its age.
     pub fn at_with_age(&self, t: Timestamp) -> String {
-        format!("{} ({})", self.at(t), ago(t, self.now))
+        format!("{} ({})", self.at(t), ago(t, self.now()))
     }
 
     /// Width for what goes to stdout; None when nothing shall be wrapped.

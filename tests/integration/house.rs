@@ -132,3 +132,34 @@ fn a_forbidden_import_is_seen() {
     assert_eq!(violations("domain", "use crate::clock::Clock;").len(), 1);
     assert!(violations("store", "pub(in crate::store) fn x() {} // crate::ui").is_empty());
 }
+
+/// Bundles are self-contained, so what two of them need stands in both.
+#[test]
+fn modules_that_several_packaged_playbooks_carry_are_the_same() {
+    let playbooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("playbooks");
+    let mut first: BTreeMap<String, (PathBuf, Vec<u8>)> = BTreeMap::new();
+    let mut copies = 0;
+    for bundle in std::fs::read_dir(&playbooks).unwrap() {
+        for folder in ["library", "module_utils"] {
+            let Ok(files) = std::fs::read_dir(bundle.as_ref().unwrap().path().join(folder)) else {
+                continue;
+            };
+            for file in files {
+                let path = file.unwrap().path();
+                if path.extension().is_none_or(|e| e != "py") {
+                    continue;
+                }
+                let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+                let bytes = std::fs::read(&path).unwrap();
+                if let Some((other, theirs)) = first.get(&name) {
+                    copies += 1;
+                    let same = *theirs == bytes;
+                    assert!(same, "{} and {} differ", other.display(), path.display());
+                } else {
+                    first.insert(name, (path, bytes));
+                }
+            }
+        }
+    }
+    assert!(copies >= 3, "only {copies} copies found");
+}
