@@ -83,7 +83,7 @@ pub fn create(
     options: &LifecycleOptions,
     reporter: &mut dyn Reporter,
 ) -> Result<Done<Allocation>, Error> {
-    let engine = lifecycle::engine(*services, reporter)?;
+    let engine = lifecycle::engine(*services)?;
     let prepared = services.store.write(|tx| {
         let allocation = reserve(tx, &new)?;
         prepare_create(services, tx, &allocation, options)
@@ -281,7 +281,7 @@ fn register(
     allocation: &Allocation,
     request: RunRequest,
 ) -> Result<Prepared, Error> {
-    let run = runner::register(tx, services.paths, services.env, services.clock, &request)?;
+    let run = runner::register(tx, services.paths, services.env, &request)?;
     tx.allocations().set_run(allocation.key, run.id())?;
     Ok(Prepared {
         key: allocation.key,
@@ -324,7 +324,7 @@ pub fn retry(
         return delete(services, id, options, reporter);
     }
     let _ = allocation.retry_create()?;
-    let engine = lifecycle::engine(*services, reporter)?;
+    let engine = lifecycle::engine(*services)?;
     let prepared = services.store.write(|tx| {
         let allocation = find(tx, id)?;
         let change = allocation.retry_create()?;
@@ -352,7 +352,7 @@ pub fn delete(
         let _ = find(tx, id)?.begin_delete()?;
         Ok::<_, Error>(())
     })?;
-    let engine = lifecycle::engine(*services, reporter)?;
+    let engine = lifecycle::engine(*services)?;
     let prepared = services.store.write(|tx| {
         let allocation = find(tx, id)?;
         let change = allocation.begin_delete()?;

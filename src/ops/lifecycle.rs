@@ -9,7 +9,6 @@ use super::{LifecycleOptions, Services};
 use crate::domain::allocation::{Allocation, AllocationStatus};
 use crate::domain::lifecycle::Lifecycle;
 use crate::domain::name::PlaybookName;
-use crate::domain::report::Reporter;
 use crate::domain::run::{INTERRUPTED, RunId, RunOutcome, RunStatus};
 use crate::domain::server::{HostFacts, Server, ServerStatus};
 use crate::domain::settings;
@@ -19,10 +18,7 @@ use crate::store::Tx;
 
 /// Everything that a run needs of this machine, checked before anything is
 /// changed: Ansible there, the key file readable.
-pub(super) fn engine<'a>(
-    services: Services<'a>,
-    reporter: &mut dyn Reporter,
-) -> Result<Engine<'a>, Error> {
+pub(super) fn engine(services: Services<'_>) -> Result<Engine<'_>, Error> {
     let (ansible, key) = services.store.read(|tx| {
         let value =
             |name| -> Result<String, Error> { Ok(tx.settings().value(settings::find(name)?)?) };
@@ -50,7 +46,6 @@ pub(super) fn engine<'a>(
         services.clock,
         services.env,
         &ansible,
-        reporter,
     )
 }
 

@@ -58,7 +58,7 @@ pub fn open_reader(paths: &Paths, clock: &Clock, env: &Env) -> Result<Store, Err
 /// marked so, and what they were doing with them.
 pub fn open_writer(paths: &Paths, clock: &Clock, env: &Env) -> Result<Store, Error> {
     let store = store::open_writer(paths, *clock, env)?;
-    runner::sweep(&store, paths, clock, &mut |tx, run| {
+    runner::sweep(&store, paths, &mut |tx, run| {
         lifecycle::settle(tx, run.id, None)
     })?;
     Ok(store)

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::{Services, content, lifecycle};
 use crate::domain::name::PlaybookName;
 use crate::domain::playbook::{Content, Playbook, PlaybookVersion};
-use crate::domain::report::Reporter;
 use crate::domain::variables::ExtraVar;
 use crate::error::{Error, Kind};
 use crate::runner;
@@ -171,11 +170,7 @@ pub fn show(
 
 /// Validates, then adds a version. A refused push leaves nothing; the same
 /// content twice makes no new version.
-pub fn push(
-    services: &Services<'_>,
-    request: PushRequest,
-    reporter: &mut dyn Reporter,
-) -> Result<Pushed, Error> {
+pub fn push(services: &Services<'_>, request: PushRequest) -> Result<Pushed, Error> {
     let content = match request.source {
         PushSource::Path(path) => content::read(&path, request.entry.as_deref())?,
         PushSource::Stdin(bytes) => content::single(bytes)?,
@@ -185,7 +180,7 @@ pub fn push(
         return Err(Error::new(Kind::Refused, warnings.join("; "))
             .hint("take the secret out, or encrypt it with ansible-vault; without --strict this is a warning"));
     }
-    warnings.extend(check(services, &content, &request.variables, reporter)?);
+    warnings.extend(check(services, &content, &request.variables)?);
     let packed = Packed::of(&content)
         .map_err(|e| Error::new(Kind::Local, format!("cannot pack the playbook: {e}")))?;
     let name = &request.name;
@@ -227,9 +222,8 @@ fn check(
     services: &Services<'_>,
     content: &Content,
     variables: &[ExtraVar],
-    reporter: &mut dyn Reporter,
 ) -> Result<Vec<String>, Error> {
-    let engine = lifecycle::engine(*services, reporter)?;
+    let engine = lifecycle::engine(*services)?;
     runner::check_syntax(&engine, content, variables)
 }
 
@@ -291,18 +285,14 @@ pub fn export(
     })
 }
 
-pub fn validate(
-    services: &Services<'_>,
-    request: ValidateRequest,
-    reporter: &mut dyn Reporter,
-) -> Result<Validation, Error> {
+pub fn validate(services: &Services<'_>, request: ValidateRequest) -> Result<Validation, Error> {
     let content = match request.what {
         ValidateWhat::Stored { name, version } => load(services, &name, version)?.1,
         ValidateWhat::Path(path) => content::read(&path, request.entry.as_deref())?,
         ValidateWhat::Stdin(bytes) => content::single(bytes)?,
     };
     let mut warnings = secrets(&content);
-    warnings.extend(check(services, &content, &request.variables, reporter)?);
+    warnings.extend(check(services, &content, &request.variables)?);
     let (mut checks_run, mut not_run) = (
         vec!["ansible-playbook --syntax-check".to_owned()],
         Vec::new(),

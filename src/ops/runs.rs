@@ -85,7 +85,7 @@ pub fn run(
     services
         .store
         .read(|tx| playbooks::find(tx, &ask.playbook, ask.version))?;
-    let engine = lifecycle::engine(*services, reporter)?;
+    let engine = lifecycle::engine(*services)?;
     let (run, request) = services.store.write(|tx| {
         let version = playbooks::find(tx, &ask.playbook, ask.version)?;
         let content = tx.playbooks().content(&version)?;
@@ -113,7 +113,7 @@ pub fn run(
             },
             wait: ask.wait,
         };
-        let run = runner::register(tx, services.paths, services.env, services.clock, &request)?;
+        let run = runner::register(tx, services.paths, services.env, &request)?;
         Ok::<_, Error>((run, request))
     })?;
     runner::execute(

@@ -169,7 +169,7 @@ pub fn init(
     check_storage_names(amend.vg.as_deref(), &amend.disks)?;
     let server = services.store.read(|tx| find(tx, hostname))?;
     let _ = server.begin_init()?;
-    let engine = lifecycle::engine(*services, reporter)?;
+    let engine = lifecycle::engine(*services)?;
     learn_host_key(services, &server, reporter);
 
     let (run, request) = services.store.write(|tx| {
@@ -185,7 +185,7 @@ pub fn init(
             server_init(&server, &units, &tx.owner_id()?),
             options,
         )?;
-        let run = runner::register(tx, services.paths, services.env, services.clock, &request)?;
+        let run = runner::register(tx, services.paths, services.env, &request)?;
         tx.servers()
             .set_status(hostname, change, Some(run.id()), None)?;
         Ok::<_, Error>((run, request))

@@ -32,7 +32,6 @@ impl<'a> Engine<'a> {
         clock: &'a Clock,
         env: &'a Env,
         ansible: &str,
-        _reporter: &mut dyn Reporter,
     ) -> Result<Self, Error> {
         let ansible = install::locate(ansible, &paths.ansible(), env)?;
         for program in ["ssh", "setsid"] {

@@ -1,7 +1,6 @@
 //! Runs whose process has died.
 
 use super::{files, liveness};
-use crate::clock::Clock;
 use crate::domain::run::{INTERRUPTED, Run, RunEnding, RunId};
 use crate::error::Error;
 use crate::paths::Paths;
@@ -25,7 +24,6 @@ pub fn orphan_ids(store: &Store, paths: &Paths) -> Result<Vec<RunId>, Error> {
 pub fn sweep(
     store: &Store,
     paths: &Paths,
-    _clock: &Clock,
     on_orphan: &mut dyn FnMut(&Tx<'_>, &Run) -> Result<(), Error>,
 ) -> Result<Vec<RunId>, Error> {
     let mut swept = Vec::new();

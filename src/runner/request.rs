@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::liveness::Liveness;
-use crate::clock::Clock;
 use crate::domain::lifecycle::Lifecycle;
 use crate::domain::name::{Hostname, LoginUser, PlaybookName};
 use crate::domain::playbook::Content;
@@ -104,7 +103,6 @@ pub fn register(
     tx: &Tx<'_>,
     paths: &Paths,
     env: &Env,
-    _clock: &Clock,
     request: &RunRequest,
 ) -> Result<RegisteredRun, Error> {
     let history = tx.runs().history(&request.playbook)?;

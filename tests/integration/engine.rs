@@ -72,8 +72,7 @@ impl Bench {
             variables: Vec::new(),
             strict: false,
         };
-        self.with(|s| push(s, request, &mut Events::default()))
-            .unwrap();
+        self.with(|s| push(s, request)).unwrap();
     }
 
     pub fn run(

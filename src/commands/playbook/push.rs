@@ -65,10 +65,7 @@ pub fn run(cx: &Context, args: PushArgs) -> Result<(), Error> {
         strict: args.strict,
     };
     let opened = cx.writer()?;
-    let pushed = {
-        let mut progress = cx.ui.progress();
-        ops::playbooks::push(&opened.services(), request, &mut *progress)?
-    };
+    let pushed = ops::playbooks::push(&opened.services(), request)?;
     for warning in &pushed.warnings {
         cx.ui.warning(warning);
     }

@@ -56,10 +56,7 @@ pub fn run(cx: &Context, args: ValidateArgs) -> Result<(), Error> {
         variables: args.variables,
     };
     let opened = cx.reader()?;
-    let validation = {
-        let mut progress = cx.ui.progress();
-        ops::playbooks::validate(&opened.services(), request, &mut *progress)?
-    };
+    let validation = ops::playbooks::validate(&opened.services(), request)?;
     for warning in &validation.warnings {
         cx.ui.warning(warning);
     }
