@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::UnixStream;
 
 use super::cancel::{Cancel, Signals};
@@ -15,6 +14,7 @@ use super::files::RunFiles;
 use super::progress::{Exit, Progress};
 use super::recorder::Recorder;
 use super::request::{RegisteredRun, RunRequest, Targets};
+use super::streams::{Lines, Output, read_channel};
 use crate::ansible::events::{Message, PlayHost, decode};
 use crate::ansible::inventory::{InventoryHost, generated};
 use crate::ansible::launch::{self, Launch, Running};
@@ -36,8 +36,6 @@ const POLL: Duration = Duration::from_millis(150);
 /// A run that has waited for long looks less often: a long line must not cost
 /// the machine more than the run at its head.
 const SLOWEST_POLL: Duration = Duration::from_secs(1);
-/// A longer line is passed on in pieces, so that memory stays flat.
-const LONGEST_LINE: usize = 64 * 1024;
 
 type OnClaimed<'c> = &'c mut dyn FnMut(&Tx<'_>) -> Result<(), Error>;
 type OnEnd<'c> = &'c mut dyn FnMut(&Tx<'_>, &RunOutcome) -> Result<(), Error>;
@@ -357,7 +355,7 @@ impl Execution<'_, '_> {
         let failed = |what: &str, e: std::io::Error| {
             End::Failed(Error::new(Kind::Local, format!("{what}: {e}")))
         };
-        let mut events = Lines::default();
+        let mut events = Lines::whole();
         let mut out = Output::new(stdout);
         let mut err = Output::new(stderr);
         let mut ticker = tokio::time::interval(POLL);
@@ -491,7 +489,7 @@ impl Execution<'_, '_> {
 
     /// Passes one message of the callback on; gives the hosts that it asks for.
     fn message(&mut self, line: &str) -> Option<Vec<PlayHost>> {
-        let message = match decode(line) {
+        let message = match decode(line.trim_end()) {
             Ok(message) => message,
             Err(e) => {
                 self.emit(RunEvent::Warning {
@@ -571,12 +569,9 @@ impl Execution<'_, '_> {
                 if self.stderr_tail.len() == 200 {
                     self.stderr_tail.pop_front();
                 }
-                self.stderr_tail.push_back(text.clone());
+                self.stderr_tail.push_back(text.trim_end().to_owned());
             }
-            self.emit(RunEvent::Output {
-                stream,
-                text: text + "\n",
-            });
+            self.emit(RunEvent::Output { stream, text });
         }
     }
 
@@ -715,81 +710,4 @@ fn arguments(request: &RunRequest, cwd: &Path) -> Vec<OsString> {
         args.push(format!("-{}", "v".repeat(usize::from(options.verbosity - 1))).into());
     }
     args
-}
-
-/// Bytes cut into lines: any bytes, of any length.
-#[derive(Default)]
-struct Lines {
-    pending: Vec<u8>,
-    closed: bool,
-    /// No more bytes come: what is pending is the last line.
-    flushed: bool,
-}
-
-impl Lines {
-    fn push(&mut self, bytes: &[u8]) {
-        self.pending.extend_from_slice(bytes);
-    }
-
-    fn close(&mut self) {
-        self.flushed = true;
-    }
-
-    fn next(&mut self) -> Option<String> {
-        let end = self.pending.iter().position(|b| *b == b'\n');
-        let line: Vec<u8> = match end {
-            Some(end) => {
-                let line = self.pending.drain(..=end).collect::<Vec<u8>>();
-                line[..end].to_vec()
-            }
-            None if self.pending.len() >= LONGEST_LINE => self.pending.drain(..).collect(),
-            None if self.flushed && !self.pending.is_empty() => self.pending.drain(..).collect(),
-            None => return None,
-        };
-        Some(String::from_utf8_lossy(&line).into_owned())
-    }
-}
-
-struct Output<R> {
-    reader: R,
-    lines: Lines,
-    closed: bool,
-    buffer: Vec<u8>,
-}
-
-impl<R: AsyncRead + Unpin> Output<R> {
-    fn new(reader: R) -> Self {
-        Output {
-            reader,
-            lines: Lines::default(),
-            closed: false,
-            buffer: vec![0; 32 * 1024],
-        }
-    }
-
-    async fn fill(&mut self) {
-        match self.reader.read(&mut self.buffer).await {
-            Ok(0) | Err(_) => {
-                self.closed = true;
-                self.lines.close();
-            }
-            Ok(n) => self.lines.push(&self.buffer[..n]),
-        }
-    }
-}
-
-/// Reads what there is of the callback's events. Their lines have no limit of
-/// length here; the callback has one.
-async fn read_channel(channel: &UnixStream, lines: &mut Lines) -> std::io::Result<()> {
-    let mut buffer = [0; 32 * 1024];
-    channel.readable().await?;
-    match channel.try_read(&mut buffer) {
-        Ok(0) => lines.closed = true,
-        Ok(n) => lines.push(&buffer[..n]),
-        // The last process of Ansible ended with something of ours unread.
-        Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset => lines.closed = true,
-        Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
-        Err(e) => return Err(e),
-    }
-    Ok(())
 }

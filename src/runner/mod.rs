@@ -16,6 +16,7 @@ mod progress;
 mod recorder;
 mod request;
 mod ssh;
+mod streams;
 mod unreachable;
 
 pub use crate::ansible::Install;
