@@ -1,14 +1,15 @@
 //! From a registered run to its outcome.
 
+mod claiming;
+mod ending;
+
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tokio::net::UnixStream;
-
 use super::cancel::{Cancel, Signals};
-use super::claims::{Attempt, HostClaims, HostKey, Line, joined};
+use super::claims::HostClaims;
 use super::engine::Engine;
 use super::files::RunFiles;
 use super::progress::{Exit, Progress};
@@ -20,12 +21,11 @@ use crate::ansible::inventory::{InventoryHost, generated};
 use crate::ansible::launch::{self, Launch, Running};
 use crate::ansible::processes;
 use crate::domain::report::{Report, Reporter};
-use crate::domain::run::{RunEnding, RunId, RunOutcome, Wait};
-use crate::domain::run_event::{OutputStream, RunEvent, RunHost, TaskNo, WaitsFor};
+use crate::domain::run::{RunId, RunOutcome};
+use crate::domain::run_event::{OutputStream, RunEvent, TaskNo};
 use crate::domain::text::plain;
 use crate::error::{Error, Kind};
-use crate::store::runs::Ended;
-use crate::store::{Store, Tx};
+use crate::store::Tx;
 
 /// How long Ansible may take to end after TERM before everything is killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -33,9 +33,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// them open do not delay the end for longer.
 const DRAIN: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(150);
-/// A run that has waited for long looks less often: a long line must not cost
-/// the machine more than the run at its head.
-const SLOWEST_POLL: Duration = Duration::from_secs(1);
 
 type OnClaimed<'c> = &'c mut dyn FnMut(&Tx<'_>) -> Result<(), Error>;
 type OnEnd<'c> = &'c mut dyn FnMut(&Tx<'_>, &RunOutcome) -> Result<(), Error>;
@@ -173,19 +170,6 @@ impl Execution<'_, '_> {
         }
     }
 
-    fn known_keys(&self) -> Result<Vec<HostKey>, Error> {
-        let targets = self.request.targets.servers();
-        self.engine.store.read(|tx| {
-            let mut keys = Vec::new();
-            for target in targets {
-                if let Some(server) = tx.servers().get(&target.hostname)? {
-                    keys.push(HostKey::of_server(&server));
-                }
-            }
-            Ok(keys)
-        })
-    }
-
     /// Queued becomes running, together with what the run acts on.
     fn begin(&mut self, on_claimed: OnClaimed<'_>) -> Result<(), Error> {
         if self.running_since.is_some() {
@@ -200,80 +184,6 @@ impl Execution<'_, '_> {
         })?;
         self.running_since = Some(Instant::now());
         Ok(())
-    }
-
-    /// Waits in line until all of `wanted` is had beside `held`.
-    async fn claim(
-        &mut self,
-        wanted: Vec<HostKey>,
-        held: HostClaims,
-        signals: &mut Signals,
-        child: Option<&mut tokio::process::Child>,
-    ) -> Result<HostClaims, End> {
-        let line = Line {
-            store: self.engine.store,
-            paths: self.engine.paths,
-            run: self.id,
-            slots: self.engine.slots,
-        };
-        line.enqueue(&wanted).map_err(End::Failed)?;
-        let limit = match self.request.wait {
-            Wait::Setting => self.engine.host_wait,
-            Wait::For(limit) => limit,
-            Wait::No => Duration::ZERO,
-        };
-        let since = Instant::now();
-        let mut told: Vec<WaitsFor> = Vec::new();
-        let mut child = child;
-        loop {
-            let waits = match line.attempt(&wanted, &held).map_err(End::Failed)? {
-                Attempt::Had(had) => {
-                    self.engine
-                        .store
-                        .write(|tx| Ok(tx.claims().hold(self.id)?))
-                        .map_err(End::Failed)?;
-                    return Ok(joined(held, had));
-                }
-                Attempt::Waits(waits) => waits,
-                Attempt::Deadlock(other) => {
-                    return Err(End::NotClaimed(format!(
-                        "{}, which itself waits for this run; run this one again when that one is over",
-                        wait_text(&other)
-                    )));
-                }
-            };
-            if since.elapsed() >= limit {
-                let whom = waits.first().map_or_else(String::new, wait_text);
-                return Err(End::NotClaimed(format!(
-                    "{whom} (waited {} s)",
-                    since.elapsed().as_secs()
-                )));
-            }
-            if waits != told {
-                told.clone_from(&waits);
-                self.emit(RunEvent::Queued { waits_for: waits });
-            }
-            let died = async {
-                match child.as_deref_mut() {
-                    Some(child) => child.wait().await.ok(),
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = tokio::time::sleep((since.elapsed() / 10).clamp(POLL, SLOWEST_POLL)) => self.reporter.tick(self.engine.clock.now()),
-                cancel = signals.next() => {
-                    self.cancelling(cancel);
-                    return Err(End::Cancelled(cancel));
-                }
-                status = died => {
-                    let code = status.and_then(|s| s.code());
-                    return Err(End::Failed(Error::new(
-                        Kind::Local,
-                        format!("ansible-playbook ended while the run waited for its hosts ({})", code.map_or("killed".into(), |c| format!("code {c}"))),
-                    )));
-                }
-            }
-        }
     }
 
     fn cancelling(&mut self, cancel: Cancel) {
@@ -426,67 +336,6 @@ impl Execution<'_, '_> {
         Ok(exit.map_or(Exit { code: None }, |(exit, _)| exit))
     }
 
-    /// Claims the hosts that Ansible asks for, then lets it go on.
-    async fn grant(
-        &mut self,
-        hosts: &[PlayHost],
-        claims: HostClaims,
-        signals: &mut Signals,
-        child: &mut tokio::process::Child,
-        channel: &UnixStream,
-        on_claimed: OnClaimed<'_>,
-    ) -> Result<HostClaims, End> {
-        let servers = self
-            .engine
-            .store
-            .read(|tx| Ok::<_, Error>(tx.servers().list()?))
-            .map_err(End::Failed)?;
-        let wanted: Vec<HostKey> = hosts
-            .iter()
-            .filter_map(|h| HostKey::of_host(h, &servers))
-            .filter(|k| !claims.covers(k))
-            .collect();
-        let named: Vec<&str> = wanted
-            .iter()
-            .filter(|k| k.by_name)
-            .map(|k| k.shown.as_str())
-            .collect();
-        if !named.is_empty() && !self.said_by_name {
-            self.said_by_name = true;
-            let more = match named.len() {
-                0..=3 => String::new(),
-                n => format!(" and {} more", n - 3),
-            };
-            let text = format!(
-                "claimed by name only, so another name of the same machine would not be seen: {}{more}",
-                named[..named.len().min(3)].join(", ")
-            );
-            self.emit(RunEvent::Warning { text });
-        }
-        let claims = self.claim(wanted, claims, signals, Some(child)).await?;
-        self.begin(on_claimed).map_err(End::Failed)?;
-        self.emit(RunEvent::Claimed {
-            hosts: hosts
-                .iter()
-                .map(|h| RunHost {
-                    name: h.name.clone(),
-                    // An extra variable ansible_host reaches the local machine
-                    // too, where it means nothing.
-                    address: if h.is_local() { &h.name } else { &h.address }.clone(),
-                    port: h.port,
-                })
-                .collect(),
-        });
-        let locks = claims.descriptors().map_err(End::Failed)?;
-        launch::answer_go(channel, &locks).map_err(|e| {
-            End::Failed(Error::new(
-                Kind::Local,
-                format!("Ansible does not listen any more: {e}"),
-            ))
-        })?;
-        Ok(claims)
-    }
-
     /// Passes one message of the callback on; gives the hosts that it asks for.
     fn message(&mut self, line: &str) -> Option<Vec<PlayHost>> {
         let message = match decode(line.trim_end()) {
@@ -573,109 +422,6 @@ impl Execution<'_, '_> {
             }
             self.emit(RunEvent::Output { stream, text });
         }
-    }
-
-    fn finish(mut self, end: End, on_end: OnEnd<'_>) -> Result<RunOutcome, Error> {
-        let said: Vec<String> = self.stderr_tail.iter().cloned().collect();
-        let said = said.join("\n");
-        let mut exit_code = None;
-        let mut error = None;
-        let (ending, reason) = match end {
-            End::Exited(exit, workdir) => {
-                exit_code = exit.code;
-                let known_hosts = self.engine.paths.known_hosts();
-                self.progress
-                    .ending(self.request, exit, &said, &workdir, &known_hosts)
-            }
-            End::Cancelled(cancel) => (
-                cancel.ending(),
-                Some(format!("cancelled by {}", cancel.name())),
-            ),
-            End::NotClaimed(why) => (RunEnding::ClaimTimeout, Some(why)),
-            End::Failed(e) => {
-                let reason = e.to_string();
-                error = Some(e);
-                (RunEnding::AnsibleError, Some(reason))
-            }
-        };
-        let outcome = RunOutcome {
-            run: self.id,
-            status: ending.status(),
-            ending,
-            reason,
-            hosts: self.progress.counts(),
-            data: self.data.take(),
-        };
-        let recorded = self.record_end(&outcome, exit_code, on_end);
-        let in_flight = match ending {
-            RunEnding::Success => Vec::new(),
-            _ => self.progress.in_flight(),
-        };
-        let elapsed = self.running_since.unwrap_or(self.started).elapsed();
-        self.emit(RunEvent::Finished {
-            run: self.id,
-            status: outcome.status,
-            ending,
-            exit_code: Kind::Run(ending).exit_code(),
-            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            reason: outcome.reason.clone(),
-            hint: self.progress.hint(ending, &self.engine.paths.known_hosts()),
-            in_flight,
-            hosts: outcome.hosts.clone(),
-        });
-        recorded?;
-        match error {
-            Some(e) => Err(e),
-            None => Ok(outcome),
-        }
-    }
-
-    /// The last rows, the end, and what the run acted on.
-    fn record_end(
-        &mut self,
-        outcome: &RunOutcome,
-        ansible_exit: Option<i32>,
-        on_end: OnEnd<'_>,
-    ) -> Result<(), Error> {
-        let store: &Store = self.engine.store;
-        self.recorder.flush()?;
-        store.write(|tx| {
-            let run = tx.runs().get(self.id)?.ok_or_else(|| {
-                Error::not_found(format!("run {} is gone from the store", self.id))
-            })?;
-            tx.runs().end(
-                self.id,
-                run.end(outcome.ending)?,
-                &Ended {
-                    ending: outcome.ending,
-                    reason: outcome.reason.as_deref(),
-                    ansible_exit,
-                    data: outcome.data.as_ref(),
-                    hosts: &outcome.hosts,
-                },
-            )?;
-            tx.claims().clear(self.id)?;
-            on_end(tx, outcome)
-        })
-    }
-}
-
-fn wait_text(waits: &WaitsFor) -> String {
-    let what = match &waits.host {
-        Some(host) => format!("host {host} is held"),
-        None => "all slots are taken (setting runs.max_concurrent)".to_owned(),
-    };
-    match (&waits.run, &waits.requester, waits.since) {
-        (Some(run), Some(who), Some(since)) => {
-            format!(
-                "{what} by run {run}, started by {}@{} at {since}",
-                who.user, who.host
-            )
-        }
-        _ if waits.host.is_some() => {
-            format!("{what} by Ansible of a run whose kloigos was killed")
-        }
-        _ => what,
     }
 }
 

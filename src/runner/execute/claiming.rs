@@ -1,0 +1,188 @@
+//! Getting the hosts of a run: those that are known before, and those that
+//! Ansible asks for.
+
+use std::time::{Duration, Instant};
+
+use tokio::net::UnixStream;
+
+use super::super::cancel::Signals;
+use super::super::claims::{Attempt, HostClaims, HostKey, Line, joined};
+use super::{End, Execution, OnClaimed, POLL};
+use crate::ansible::events::PlayHost;
+use crate::ansible::launch;
+use crate::domain::run::Wait;
+use crate::domain::run_event::{RunEvent, RunHost, WaitsFor};
+use crate::error::{Error, Kind};
+
+/// A run that has waited for long looks less often: a long line must not cost
+/// the machine more than the run at its head.
+const SLOWEST_POLL: Duration = Duration::from_secs(1);
+
+impl Execution<'_, '_> {
+    pub(super) fn known_keys(&self) -> Result<Vec<HostKey>, Error> {
+        let targets = self.request.targets.servers();
+        self.engine.store.read(|tx| {
+            let mut keys = Vec::new();
+            for target in targets {
+                if let Some(server) = tx.servers().get(&target.hostname)? {
+                    keys.push(HostKey::of_server(&server));
+                }
+            }
+            Ok(keys)
+        })
+    }
+
+    /// Waits in line until all of `wanted` is had beside `held`.
+    pub(super) async fn claim(
+        &mut self,
+        wanted: Vec<HostKey>,
+        held: HostClaims,
+        signals: &mut Signals,
+        child: Option<&mut tokio::process::Child>,
+    ) -> Result<HostClaims, End> {
+        let line = Line {
+            store: self.engine.store,
+            paths: self.engine.paths,
+            run: self.id,
+            slots: self.engine.slots,
+        };
+        line.enqueue(&wanted).map_err(End::Failed)?;
+        let limit = match self.request.wait {
+            Wait::Setting => self.engine.host_wait,
+            Wait::For(limit) => limit,
+            Wait::No => Duration::ZERO,
+        };
+        let since = Instant::now();
+        let mut told: Vec<WaitsFor> = Vec::new();
+        let mut child = child;
+        loop {
+            let waits = match line.attempt(&wanted, &held).map_err(End::Failed)? {
+                Attempt::Had(had) => {
+                    self.engine
+                        .store
+                        .write(|tx| Ok(tx.claims().hold(self.id)?))
+                        .map_err(End::Failed)?;
+                    return Ok(joined(held, had));
+                }
+                Attempt::Waits(waits) => waits,
+                Attempt::Deadlock(other) => {
+                    return Err(End::NotClaimed(format!(
+                        "{}, which itself waits for this run; run this one again when that one is over",
+                        wait_text(&other)
+                    )));
+                }
+            };
+            if since.elapsed() >= limit {
+                let whom = waits.first().map_or_else(String::new, wait_text);
+                return Err(End::NotClaimed(format!(
+                    "{whom} (waited {} s)",
+                    since.elapsed().as_secs()
+                )));
+            }
+            if waits != told {
+                told.clone_from(&waits);
+                self.emit(RunEvent::Queued { waits_for: waits });
+            }
+            let died = async {
+                match child.as_deref_mut() {
+                    Some(child) => child.wait().await.ok(),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep((since.elapsed() / 10).clamp(POLL, SLOWEST_POLL)) => self.reporter.tick(self.engine.clock.now()),
+                cancel = signals.next() => {
+                    self.cancelling(cancel);
+                    return Err(End::Cancelled(cancel));
+                }
+                status = died => {
+                    let code = status.and_then(|s| s.code());
+                    return Err(End::Failed(Error::new(
+                        Kind::Local,
+                        format!("ansible-playbook ended while the run waited for its hosts ({})", code.map_or("killed".into(), |c| format!("code {c}"))),
+                    )));
+                }
+            }
+        }
+    }
+
+    /// Claims the hosts that Ansible asks for, then lets it go on.
+    pub(super) async fn grant(
+        &mut self,
+        hosts: &[PlayHost],
+        claims: HostClaims,
+        signals: &mut Signals,
+        child: &mut tokio::process::Child,
+        channel: &UnixStream,
+        on_claimed: OnClaimed<'_>,
+    ) -> Result<HostClaims, End> {
+        let servers = self
+            .engine
+            .store
+            .read(|tx| Ok::<_, Error>(tx.servers().list()?))
+            .map_err(End::Failed)?;
+        let wanted: Vec<HostKey> = hosts
+            .iter()
+            .filter_map(|h| HostKey::of_host(h, &servers))
+            .filter(|k| !claims.covers(k))
+            .collect();
+        let named: Vec<&str> = wanted
+            .iter()
+            .filter(|k| k.by_name)
+            .map(|k| k.shown.as_str())
+            .collect();
+        if !named.is_empty() && !self.said_by_name {
+            self.said_by_name = true;
+            let more = match named.len() {
+                0..=3 => String::new(),
+                n => format!(" and {} more", n - 3),
+            };
+            let text = format!(
+                "claimed by name only, so another name of the same machine would not be seen: {}{more}",
+                named[..named.len().min(3)].join(", ")
+            );
+            self.emit(RunEvent::Warning { text });
+        }
+        let claims = self.claim(wanted, claims, signals, Some(child)).await?;
+        self.begin(on_claimed).map_err(End::Failed)?;
+        self.emit(RunEvent::Claimed {
+            hosts: hosts
+                .iter()
+                .map(|h| RunHost {
+                    name: h.name.clone(),
+                    // An extra variable ansible_host reaches the local machine
+                    // too, where it means nothing.
+                    address: if h.is_local() { &h.name } else { &h.address }.clone(),
+                    port: h.port,
+                })
+                .collect(),
+        });
+        let locks = claims.descriptors().map_err(End::Failed)?;
+        launch::answer_go(channel, &locks).map_err(|e| {
+            End::Failed(Error::new(
+                Kind::Local,
+                format!("Ansible does not listen any more: {e}"),
+            ))
+        })?;
+        Ok(claims)
+    }
+}
+
+fn wait_text(waits: &WaitsFor) -> String {
+    let what = match &waits.host {
+        Some(host) => format!("host {host} is held"),
+        None => "all slots are taken (setting runs.max_concurrent)".to_owned(),
+    };
+    match (&waits.run, &waits.requester, waits.since) {
+        (Some(run), Some(who), Some(since)) => {
+            format!(
+                "{what} by run {run}, started by {}@{} at {since}",
+                who.user, who.host
+            )
+        }
+        _ if waits.host.is_some() => {
+            format!("{what} by Ansible of a run whose kloigos was killed")
+        }
+        _ => what,
+    }
+}

@@ -1,0 +1,94 @@
+//! The end of a run: its outcome, recorded together with what it acted on.
+
+use super::{End, Execution, OnEnd};
+use crate::domain::run::{RunEnding, RunOutcome};
+use crate::domain::run_event::RunEvent;
+use crate::error::{Error, Kind};
+use crate::store::Store;
+use crate::store::runs::Ended;
+
+impl Execution<'_, '_> {
+    pub(super) fn finish(mut self, end: End, on_end: OnEnd<'_>) -> Result<RunOutcome, Error> {
+        let said: Vec<String> = self.stderr_tail.iter().cloned().collect();
+        let said = said.join("\n");
+        let mut exit_code = None;
+        let mut error = None;
+        let (ending, reason) = match end {
+            End::Exited(exit, workdir) => {
+                exit_code = exit.code;
+                let known_hosts = self.engine.paths.known_hosts();
+                self.progress
+                    .ending(self.request, exit, &said, &workdir, &known_hosts)
+            }
+            End::Cancelled(cancel) => (
+                cancel.ending(),
+                Some(format!("cancelled by {}", cancel.name())),
+            ),
+            End::NotClaimed(why) => (RunEnding::ClaimTimeout, Some(why)),
+            End::Failed(e) => {
+                let reason = e.to_string();
+                error = Some(e);
+                (RunEnding::AnsibleError, Some(reason))
+            }
+        };
+        let outcome = RunOutcome {
+            run: self.id,
+            status: ending.status(),
+            ending,
+            reason,
+            hosts: self.progress.counts(),
+            data: self.data.take(),
+        };
+        let recorded = self.record_end(&outcome, exit_code, on_end);
+        let in_flight = match ending {
+            RunEnding::Success => Vec::new(),
+            _ => self.progress.in_flight(),
+        };
+        let elapsed = self.running_since.unwrap_or(self.started).elapsed();
+        self.emit(RunEvent::Finished {
+            run: self.id,
+            status: outcome.status,
+            ending,
+            exit_code: Kind::Run(ending).exit_code(),
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            reason: outcome.reason.clone(),
+            hint: self.progress.hint(ending, &self.engine.paths.known_hosts()),
+            in_flight,
+            hosts: outcome.hosts.clone(),
+        });
+        recorded?;
+        match error {
+            Some(e) => Err(e),
+            None => Ok(outcome),
+        }
+    }
+
+    /// The last rows, the end, and what the run acted on.
+    fn record_end(
+        &mut self,
+        outcome: &RunOutcome,
+        ansible_exit: Option<i32>,
+        on_end: OnEnd<'_>,
+    ) -> Result<(), Error> {
+        let store: &Store = self.engine.store;
+        self.recorder.flush()?;
+        store.write(|tx| {
+            let run = tx.runs().get(self.id)?.ok_or_else(|| {
+                Error::not_found(format!("run {} is gone from the store", self.id))
+            })?;
+            tx.runs().end(
+                self.id,
+                run.end(outcome.ending)?,
+                &Ended {
+                    ending: outcome.ending,
+                    reason: outcome.reason.as_deref(),
+                    ansible_exit,
+                    data: outcome.data.as_ref(),
+                    hosts: &outcome.hosts,
+                },
+            )?;
+            tx.claims().clear(self.id)?;
+            on_end(tx, outcome)
+        })
+    }
+}
