@@ -110,6 +110,19 @@ pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
+/// Whether nobody can write there, whatever the permissions say.
+pub fn is_read_only(path: &Path) -> bool {
+    rustix::fs::statvfs(path)
+        .is_ok_and(|s| s.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
+}
+
+/// Bytes that an ordinary user may still write on the file system of `path`.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    rustix::fs::statvfs(path)
+        .ok()
+        .map(|s| s.f_bavail * s.f_frsize)
+}
+
 /// The name of the network file system that holds `path`, if it is one.
 /// Magic numbers: statfs(2).
 pub fn network_file_system(path: &Path) -> Option<&'static str> {

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
+/// Below this an I/O error is taken for a full disk: a page of the store and
+/// of its log need some room.
+const LEAST_FREE: u64 = 256 * 1024;
+
 #[derive(Debug, Error)]
 pub enum StoreError {
     #[error("there is no store at {}", .0.display())]
@@ -52,6 +56,12 @@ impl StoreError {
                 seconds: super::open::BUSY_TIMEOUT.as_secs(),
             },
             Some(ErrorCode::DiskFull) => StoreError::Full(path),
+            // SQLite says "I/O error" when its shared memory cannot grow.
+            Some(ErrorCode::SystemIoFailure)
+                if crate::fs::free_bytes(&path).is_some_and(|free| free < LEAST_FREE) =>
+            {
+                StoreError::Full(path)
+            }
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
                 StoreError::NotWritable { path, why }
             }

@@ -90,6 +90,23 @@ fn open(paths: &Paths, clock: Clock, env: &Env, write: bool) -> Result<Store, St
 /// A reader falls back to a read-only handle, so that a store on read-only
 /// media can still be looked at.
 fn connect(path: &Path, write: bool) -> Result<Connection, StoreError> {
+    if !write && crate::fs::is_read_only(path) {
+        // WAL wants its shared memory beside the file, which cannot be made
+        // here; but nobody can write either, so SQLite need not look for it.
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let encoded: String = path
+            .as_os_str()
+            .as_encoded_bytes()
+            .iter()
+            .map(|b| match b {
+                b'/' | b'.' | b'-' | b'_' => char::from(*b).to_string(),
+                b if b.is_ascii_alphanumeric() => char::from(*b).to_string(),
+                b => format!("%{b:02X}"),
+            })
+            .collect();
+        return Connection::open_with_flags(format!("file:{encoded}?immutable=1"), flags)
+            .map_err(|e| StoreError::from_sqlite(e, path));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     match Connection::open_with_flags(path, flags) {
         Ok(conn) => Ok(conn),
