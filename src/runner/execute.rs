@@ -15,7 +15,7 @@ use super::files::RunFiles;
 use super::progress::{Exit, Progress};
 use super::recorder::Recorder;
 use super::request::{RegisteredRun, RunRequest, Targets};
-use super::streams::{Lines, Output, read_channel};
+use super::streams::{Lines, Output, read_channel, rest_of_channel};
 use crate::ansible::events::{Message, PlayHost, decode};
 use crate::ansible::inventory::{InventoryHost, generated};
 use crate::ansible::launch::{self, Launch, Running};
@@ -32,6 +32,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// After the child's end, output that is still in the pipes; strays that hold
 /// them open do not delay the end for longer.
 const DRAIN: Duration = Duration::from_millis(300);
+/// How long certain death may take.
+const KILL_LIMIT: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(150);
 
 type OnClaimed<'c> = &'c mut dyn FnMut(&Tx<'_>) -> Result<(), Error>;
@@ -290,12 +292,16 @@ impl Execution<'_, '_> {
                 () = out.fill(), if !out.closed => self.output(OutputStream::Stdout, &mut out.lines),
                 () = err.fill(), if !err.closed => self.output(OutputStream::Stderr, &mut err.lines),
                 status = child.wait(), if exit.is_none() => {
-                    let code = status.ok().and_then(|s| s.code());
-                    exit = Some((Exit { code }, Instant::now()));
+                    let ended = Exit::of(status.ok());
+                    if ended.signal.is_some() {
+                        // Its workers do not notice, and would go on.
+                        processes::kill_all(KILL_LIMIT);
+                    }
+                    exit = Some((ended, Instant::now()));
                 }
                 cancel = signals.next() => {
                     if cancelled.is_some() {
-                        processes::kill_all(Duration::from_secs(3));
+                        processes::kill_all(KILL_LIMIT);
                     } else {
                         self.cancelling(cancel);
                         processes::terminate_all(&[]);
@@ -305,7 +311,7 @@ impl Execution<'_, '_> {
                 _ = ticker.tick() => self.reporter.tick(self.engine.clock.now()),
             }
             if cancelled.is_some_and(|(_, at)| exit.is_none() && at.elapsed() > GRACE) {
-                processes::kill_all(Duration::from_secs(3));
+                processes::kill_all(KILL_LIMIT);
             }
             if let Some(hosts) = asked.filter(|_| cancelled.is_none()) {
                 match self
@@ -317,23 +323,27 @@ impl Execution<'_, '_> {
                         let _ = launch::answer_stop(&channel);
                         processes::terminate_all(&[]);
                         let _ = tokio::time::timeout(GRACE, child.wait()).await;
-                        processes::kill_all(Duration::from_secs(3));
+                        processes::kill_all(KILL_LIMIT);
                         return Err(end);
                     }
                 }
             }
             self.record();
         }
-        out.lines.close();
-        err.lines.close();
+        rest_of_channel(&channel, &mut events);
+        while let Some(line) = events.next() {
+            self.message(&line);
+        }
+        out.rest();
+        err.rest();
         self.output(OutputStream::Stdout, &mut out.lines);
         self.output(OutputStream::Stderr, &mut err.lines);
         drop(claims);
         if let Some((cancel, _)) = cancelled {
-            processes::kill_all(Duration::from_secs(3));
+            processes::kill_all(KILL_LIMIT);
             return Err(End::Cancelled(cancel));
         }
-        Ok(exit.map_or(Exit { code: None }, |(exit, _)| exit))
+        Ok(exit.map_or_else(Exit::default, |(exit, _)| exit))
     }
 
     /// Passes one message of the callback on; gives the hosts that it asks for.

@@ -28,9 +28,20 @@ pub(super) struct Progress {
 }
 
 /// Ansible's end as the operating system tells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Exit {
     pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+}
+
+impl Exit {
+    pub(super) fn of(status: Option<std::process::ExitStatus>) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        Exit {
+            code: status.and_then(|s| s.code()),
+            signal: status.and_then(|s| s.signal()),
+        }
+    }
 }
 
 impl Progress {
@@ -141,6 +152,12 @@ impl Progress {
         workdir: &Path,
         known_hosts: &Path,
     ) -> (RunEnding, Option<String>) {
+        if let Some(signal) = exit.signal {
+            return (
+                RunEnding::AnsibleError,
+                Some(format!("ansible-playbook was ended by signal {signal}")),
+            );
+        }
         let counts = self.counts();
         if counts.iter().any(|h| h.failed > 0) {
             let reason = match &self.failure {
@@ -165,11 +182,20 @@ impl Progress {
         if exit.code != Some(0) {
             let code = exit
                 .code
-                .map_or("a signal".to_owned(), |c| format!("code {c}"));
+                .map_or("no code".to_owned(), |c| format!("code {c}"));
             let text = syntax::error_text(said, workdir);
             return (
                 RunEnding::AnsibleError,
                 Some(format!("ansible-playbook ended with {code}: {text}")),
+            );
+        }
+        if self.stats.is_none() {
+            return (
+                RunEnding::AnsibleError,
+                Some(
+                    "ansible-playbook ended without its last event, so what it did is not certain"
+                        .to_owned(),
+                ),
             );
         }
         if let Some(missed) = self.missed_target(request) {
@@ -196,6 +222,12 @@ impl Progress {
     }
 
     fn nothing_done(&self, exit: Exit, said: &str, workdir: &Path) -> (RunEnding, Option<String>) {
+        if exit.code == Some(0) && !self.started {
+            return (
+                RunEnding::AnsibleError,
+                Some("ansible-playbook gave no events: its event plugin was not loaded".to_owned()),
+            );
+        }
         let no_hosts = said.contains("leaves us with no hosts to target");
         if exit.code != Some(0) && !no_hosts {
             return (

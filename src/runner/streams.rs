@@ -1,11 +1,16 @@
 //! Ansible's output and events as lines, always drained: a full pipe would stop
 //! the whole run.
 
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::UnixStream;
 
 /// A longer line is passed on in pieces, so that memory stays flat.
 const LONGEST_LINE: usize = 64 * 1024;
+/// What Ansible left unread is read to its end, unless a stray goes on writing.
+const REST: Duration = Duration::from_secs(2);
 
 /// Bytes cut into lines: any bytes, of any length.
 pub(super) struct Lines {
@@ -103,6 +108,32 @@ impl<R: AsyncRead + Unpin> Output<R> {
                 self.lines.close();
             }
             Ok(n) => self.lines.push(&self.buffer[..n]),
+        }
+    }
+}
+
+impl<R: AsFd> Output<R> {
+    /// What lies in the pipe now, without waiting.
+    pub(super) fn rest(&mut self) {
+        rest(&self.reader, &mut self.lines, &mut self.buffer);
+        self.lines.close();
+    }
+}
+
+/// What the callback has sent and nobody has read yet, without waiting.
+pub(super) fn rest_of_channel(channel: &UnixStream, lines: &mut Lines) {
+    rest(channel, lines, &mut vec![0; 32 * 1024]);
+}
+
+/// Reads a non-blocking descriptor until it has no more. Its readiness as the
+/// runtime remembers it may be older than what was written last.
+fn rest(from: &impl AsFd, lines: &mut Lines, buffer: &mut [u8]) {
+    let started = Instant::now();
+    while started.elapsed() < REST {
+        match rustix::io::read(from, &mut *buffer) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(0) | Err(_) => return,
+            Ok(n) => lines.push(&buffer[..n]),
         }
     }
 }
