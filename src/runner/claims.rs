@@ -5,6 +5,7 @@
 //! unlinked one could be held by one process while another locks its
 //! successor. A slot limits how many runs execute at once.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, TryLockError};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
@@ -12,6 +13,7 @@ use std::os::fd::OwnedFd;
 use sha2::{Digest, Sha256};
 
 use super::liveness;
+use super::waiting::{Place, Waiting};
 use crate::ansible::events::PlayHost;
 use crate::domain::run::RunId;
 use crate::domain::run_event::WaitsFor;
@@ -156,7 +158,11 @@ impl HostClaims {
 /// them.
 pub(super) enum Attempt {
     Had(HostClaims),
-    Waits(Vec<WaitsFor>),
+    Waits {
+        waits_for: Vec<WaitsFor>,
+        /// Nobody else stands before this run.
+        next: bool,
+    },
     /// Waiting here could never end: the run named waits for this one.
     Deadlock(WaitsFor),
 }
@@ -180,12 +186,21 @@ impl Line<'_> {
 
     /// `held`: what the run has already.
     pub(super) fn attempt(&self, wanted: &[HostKey], held: &HostClaims) -> Result<Attempt, Error> {
-        let ahead = self.ahead()?;
-        if let Some(deadlock) = self.deadlock(&ahead, held)? {
-            return Ok(Attempt::Deadlock(deadlock));
-        }
+        let overtaken = if held.keys.is_empty() {
+            BTreeSet::new()
+        } else {
+            match self.more(wanted)? {
+                More::Overtakes(runs) => runs,
+                More::Deadlock(waits) => return Ok(Attempt::Deadlock(waits)),
+            }
+        };
+        let ahead = self.ahead(&overtaken)?;
         if !ahead.is_empty() {
-            return Ok(Attempt::Waits(ahead.iter().map(waits).collect()));
+            self.leave_slot_line()?;
+            return Ok(Attempt::Waits {
+                next: ahead.iter().all(|t| t.held),
+                waits_for: ahead.iter().map(waits).collect(),
+            });
         }
         let mut had = HostClaims::default();
         let mut keys: Vec<&HostKey> = wanted.iter().filter(|k| !held.covers(k)).collect();
@@ -200,36 +215,75 @@ impl Line<'_> {
                 // Nobody alive has it by the tickets: Ansible of a run that was
                 // killed is still at work there.
                 None => {
-                    return Ok(Attempt::Waits(vec![WaitsFor {
-                        host: Some(key.shown.clone()),
-                        run: None,
-                        requester: None,
-                        since: None,
-                    }]));
+                    self.leave_slot_line()?;
+                    return Ok(Attempt::Waits {
+                        next: true,
+                        waits_for: vec![WaitsFor {
+                            host: Some(key.shown.clone()),
+                            run: None,
+                            requester: None,
+                            since: None,
+                        }],
+                    });
                 }
             }
         }
         if held.slot.is_none() {
-            had.slot = self.slot()?;
+            let first = self.first_for_slot()?;
+            had.slot = if first { self.slot()? } else { None };
             if had.slot.is_none() {
-                return Ok(Attempt::Waits(vec![WaitsFor {
-                    host: None,
-                    run: None,
-                    requester: None,
-                    since: None,
-                }]));
+                self.store
+                    .write(|tx| Ok::<_, Error>(tx.claims().enqueue_for_slot(self.run)?))?;
+                return Ok(Attempt::Waits {
+                    next: first,
+                    waits_for: vec![for_slot()],
+                });
             }
         }
         Ok(Attempt::Had(had))
     }
 
+    /// What it means that a run which has hosts asks for more.
+    fn more(&self, wanted: &[HostKey]) -> Result<More, Error> {
+        let line = self.store.read(|tx| Ok::<_, Error>(tx.claims().line()?))?;
+        let mut alive: HashMap<RunId, bool> = HashMap::new();
+        let mut places = Vec::new();
+        for (host, run, held) in line {
+            let lives = match alive.get(&run) {
+                Some(lives) => *lives,
+                None => {
+                    let lives = run == self.run || liveness::is_alive(self.paths, run)?;
+                    alive.insert(run, lives);
+                    lives
+                }
+            };
+            if lives {
+                places.push(Place { host, run, held });
+            }
+        }
+        let waiting = Waiting::of(&places);
+        if !waiting.must_give_way(self.run) {
+            return Ok(More::Overtakes(waiting.overtaken_by(self.run)));
+        }
+        // Free again before the line was looked at: then there is no circle.
+        let holders = self.ahead(&BTreeSet::new())?;
+        Ok(holders
+            .iter()
+            .find(|t| t.held && wanted.iter().any(|k| k.key == t.host_key))
+            .map_or_else(
+                || More::Overtakes(BTreeSet::new()),
+                |t| More::Deadlock(waits(t)),
+            ))
+    }
+
     /// For each host, the nearest ticket before this run's whose run lives:
     /// the holder if there is one, else the oldest that waits. Further ones
     /// are not probed; with many in line that would cost more than the runs.
-    fn ahead(&self) -> Result<Vec<Ahead>, Error> {
+    fn ahead(&self, overtaken: &BTreeSet<RunId>) -> Result<Vec<Ahead>, Error> {
         let mut all = self
             .store
             .read(|tx| Ok::<_, Error>(tx.claims().ahead(self.run)?))?;
+        all.retain(|t| t.held || !overtaken.contains(&t.run));
         all.sort_by_key(|t| !t.held);
         let mut nearest: Vec<Ahead> = Vec::new();
         for ticket in all {
@@ -241,21 +295,33 @@ impl Line<'_> {
         Ok(nearest)
     }
 
-    /// A run that holds what this one wants may itself wait for what this one
-    /// holds. The younger of the two gives way.
-    fn deadlock(&self, ahead: &[Ahead], held: &HostClaims) -> Result<Option<WaitsFor>, Error> {
-        if held.keys.is_empty() {
-            return Ok(None);
-        }
-        for ticket in ahead.iter().filter(|t| t.held && t.run < self.run) {
-            let theirs = self
-                .store
-                .read(|tx| Ok::<_, Error>(tx.claims().ahead(ticket.run)?))?;
-            if theirs.iter().any(|t| t.run == self.run && t.held) {
-                return Ok(Some(waits(ticket)));
+    /// Slots go by turns too: a run that has waited for long looks less often
+    /// and would never be quick enough.
+    fn first_for_slot(&self) -> Result<bool, Error> {
+        for run in self
+            .store
+            .read(|tx| Ok::<_, Error>(tx.claims().slot_line()?))?
+        {
+            if run == self.run {
+                return Ok(true);
+            }
+            if liveness::is_alive(self.paths, run)? {
+                return Ok(false);
             }
         }
-        Ok(None)
+        Ok(true)
+    }
+
+    fn leave_slot_line(&self) -> Result<(), Error> {
+        let stands = self
+            .store
+            .read(|tx| Ok::<_, Error>(tx.claims().slot_line()?))?
+            .contains(&self.run);
+        if stands {
+            self.store
+                .write(|tx| Ok::<_, Error>(tx.claims().leave_slot_line(self.run)?))?;
+        }
+        Ok(())
     }
 
     fn lock(&self, name: &str) -> Result<Option<File>, Error> {
@@ -280,6 +346,22 @@ impl Line<'_> {
     }
 }
 
+/// What a run that has hosts already may do about more.
+enum More {
+    /// These stand before it, but cannot go on before it ends.
+    Overtakes(BTreeSet<RunId>),
+    Deadlock(WaitsFor),
+}
+
+fn for_slot() -> WaitsFor {
+    WaitsFor {
+        host: None,
+        run: None,
+        requester: None,
+        since: None,
+    }
+}
+
 /// Adds what was had.
 pub(super) fn joined(mut held: HostClaims, had: HostClaims) -> HostClaims {
     held.join(had);
@@ -297,5 +379,9 @@ fn waits(ticket: &Ahead) -> WaitsFor {
 
 /// Whom a queued run waits for, by the tickets.
 pub fn waits_for(tx: &Tx<'_>, run: RunId) -> Result<Vec<WaitsFor>, Error> {
-    Ok(tx.claims().ahead(run)?.iter().map(waits).collect())
+    let mut all: Vec<WaitsFor> = tx.claims().ahead(run)?.iter().map(waits).collect();
+    if all.is_empty() && tx.claims().slot_line()?.contains(&run) {
+        all.push(for_slot());
+    }
+    Ok(all)
 }

@@ -18,6 +18,7 @@ mod request;
 mod ssh;
 mod streams;
 mod unreachable;
+mod waiting;
 
 pub use crate::ansible::Install;
 pub use check::{check_syntax, lint};

@@ -2,7 +2,8 @@
 //!
 //! The kernel's file locks alone decide who has a host. Tickets keep the order
 //! (a lower id first among tickets that share a host) and say whom one waits
-//! for. A ticket of a run that is no longer live counts for nothing.
+//! for. A ticket of a run that is no longer live counts for nothing. One in
+//! state 'slot' stands in the line for a slot, not for a host.
 
 use rusqlite::params;
 
@@ -78,6 +79,59 @@ impl Claims<'_> {
             .map_err(self.0.wrap())
     }
 
+    /// All tickets of live runs on hosts, in the order of the line:
+    /// `(host key, run, held)`.
+    pub fn line(&self) -> Result<Vec<(String, RunId, bool)>, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "SELECT t.host_key, t.run_id, t.state = 'held' FROM claim_tickets t
+                 JOIN runs r ON r.id = t.run_id AND r.status IN ('queued', 'running')
+                 WHERE t.state IN ('waiting', 'held') ORDER BY t.id",
+            )
+            .and_then(|mut s| {
+                s.query_map([], |row| Ok((row.get(0)?, RunId(row.get(1)?), row.get(2)?)))?
+                    .collect()
+            })
+            .map_err(self.0.wrap())
+    }
+
+    /// Stands in line for a slot.
+    pub fn enqueue_for_slot(&self, run: RunId) -> Result<(), StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "INSERT OR IGNORE INTO claim_tickets (run_id, host_key, host_name, state, since)
+                 VALUES (?1, 'slot', 'slot', 'slot', ?2)",
+            )
+            .and_then(|mut s| s.execute(params![run.0, self.0.now().0]))
+            .map_err(self.0.wrap())?;
+        Ok(())
+    }
+
+    /// Leaves the line for a slot: a host that it needs is not free after all.
+    pub fn leave_slot_line(&self, run: RunId) -> Result<(), StoreError> {
+        self.0
+            .conn()
+            .prepare_cached("DELETE FROM claim_tickets WHERE run_id = ?1 AND state = 'slot'")
+            .and_then(|mut s| s.execute([run.0]))
+            .map_err(self.0.wrap())?;
+        Ok(())
+    }
+
+    /// Live runs that wait for a slot, the first in line first.
+    pub fn slot_line(&self) -> Result<Vec<RunId>, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "SELECT t.run_id FROM claim_tickets t
+                 JOIN runs r ON r.id = t.run_id AND r.status IN ('queued', 'running')
+                 WHERE t.host_key = 'slot' AND t.state = 'slot' ORDER BY t.id",
+            )
+            .and_then(|mut s| s.query_map([], |row| row.get(0).map(RunId))?.collect())
+            .map_err(self.0.wrap())
+    }
+
     /// The locks are had.
     pub fn hold(&self, run: RunId) -> Result<(), StoreError> {
         self.0
@@ -88,7 +142,7 @@ impl Claims<'_> {
             )
             .and_then(|mut s| s.execute(params![run.0, self.0.now().0]))
             .map_err(self.0.wrap())?;
-        Ok(())
+        self.leave_slot_line(run)
     }
 
     /// The run is over.

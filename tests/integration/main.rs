@@ -4,6 +4,7 @@
 mod bad_input;
 mod cli;
 mod engine;
+mod engine_claims;
 mod engine_end;
 mod house;
 mod lifecycle;

@@ -320,6 +320,48 @@ fn a_waiting_run_says_for_whom_and_runs_follow_each_other() {
 }
 
 #[test]
+fn slots_are_had_in_turn() {
+    let p = faked();
+    p.run(&["setting", "set", "runs.max_concurrent", "1"])
+        .exits(0);
+    let (first, _) = start_stubborn(&p);
+    let mut waiting = Vec::new();
+    for (id, host) in [("2", "x"), ("3", "y"), ("4", "z")] {
+        let hostname = format!("hostname={host}");
+        let child = p
+            .command(&["run", "fake", "-e", &hostname])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let started = Instant::now();
+        loop {
+            let newest = p.json(&["runs", "list"])[0]["id"].to_string();
+            if newest == id {
+                let waits = p.json(&["runs", "show", id])["waits_for"].clone();
+                if waits.as_array().is_some_and(|w| w.len() == 1) {
+                    assert_eq!(waits[0]["host"], json!(null), "it waits for a slot");
+                    break;
+                }
+            }
+            assert!(started.elapsed() < Duration::from_secs(10));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        waiting.push(child);
+    }
+    kill_process(pid(&first), Signal::INT).unwrap();
+    first.wait_with_output().unwrap();
+    for child in &mut waiting {
+        assert!(child.wait().unwrap().success());
+    }
+    let started: Vec<String> = ["2", "3", "4"]
+        .iter()
+        .map(|id| p.json(&["runs", "show", id])["started_at"].to_string())
+        .collect();
+    assert!(started.is_sorted(), "{started:?}");
+}
+
+#[test]
 fn a_queued_run_can_be_cancelled() {
     let p = faked();
     let (first, _) = start_stubborn(&p);

@@ -56,7 +56,7 @@ impl Execution<'_, '_> {
         let mut told: Vec<WaitsFor> = Vec::new();
         let mut child = child;
         loop {
-            let waits = match line.attempt(&wanted, &held).map_err(End::Failed)? {
+            let (waits, next) = match line.attempt(&wanted, &held).map_err(End::Failed)? {
                 Attempt::Had(had) => {
                     self.engine
                         .store
@@ -64,7 +64,7 @@ impl Execution<'_, '_> {
                         .map_err(End::Failed)?;
                     return Ok(joined(held, had));
                 }
-                Attempt::Waits(waits) => waits,
+                Attempt::Waits { waits_for, next } => (waits_for, next),
                 Attempt::Deadlock(other) => {
                     return Err(End::NotClaimed(format!(
                         "{}, which itself waits for this run; run this one again when that one is over",
@@ -83,6 +83,13 @@ impl Execution<'_, '_> {
                 told.clone_from(&waits);
                 self.emit(RunEvent::Queued { waits_for: waits });
             }
+            // The next one looks often; further back that would cost more than
+            // it gains.
+            let pause = if next {
+                POLL
+            } else {
+                (since.elapsed() / 10).clamp(POLL, SLOWEST_POLL)
+            };
             let died = async {
                 match child.as_deref_mut() {
                     Some(child) => child.wait().await.ok(),
@@ -90,7 +97,7 @@ impl Execution<'_, '_> {
                 }
             };
             tokio::select! {
-                () = tokio::time::sleep((since.elapsed() / 10).clamp(POLL, SLOWEST_POLL)) => self.reporter.tick(self.engine.clock.now()),
+                () = tokio::time::sleep(pause) => self.reporter.tick(self.engine.clock.now()),
                 cancel = signals.next() => {
                     self.cancelling(cancel);
                     return Err(End::Cancelled(cancel));
