@@ -11,6 +11,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
+use super::config::{self, Config};
 use super::{AnsibleError, Install};
 use crate::env::Env;
 use crate::fs;
@@ -62,43 +63,106 @@ pub fn ssh_args(known_hosts: &Path) -> String {
     )
 }
 
+/// What Kloigos sets where nothing else does: variables, value, and the places
+/// in an ansible.cfg that say the same.
+const DEFAULTS: &[(&[&str], &str, &[&str])] = &[
+    (
+        &["ANSIBLE_PIPELINING", "ANSIBLE_SSH_PIPELINING"],
+        "1",
+        &[
+            "defaults.pipelining",
+            "connection.pipelining",
+            "ssh_connection.pipelining",
+        ],
+    ),
+    (
+        &["ANSIBLE_HOST_KEY_CHECKING", "ANSIBLE_SSH_HOST_KEY_CHECKING"],
+        "1",
+        &[
+            "defaults.host_key_checking",
+            "ssh_connection.host_key_checking",
+        ],
+    ),
+    (
+        &["ANSIBLE_RETRY_FILES_ENABLED"],
+        "0",
+        &["defaults.retry_files_enabled"],
+    ),
+    (&["ANSIBLE_NOCOWS"], "1", &["defaults.nocows"]),
+    (&["ANSIBLE_FORKS"], "20", &["defaults.forks"]),
+    (
+        &["ANSIBLE_TIMEOUT", "ANSIBLE_SSH_TIMEOUT"],
+        "20",
+        &["defaults.timeout", "ssh_connection.timeout"],
+    ),
+    (
+        &["ANSIBLE_PYTHON_INTERPRETER"],
+        "auto_silent",
+        &["defaults.interpreter_python"],
+    ),
+    (
+        &["ANSIBLE_SSH_ARGS"],
+        "-C -o ControlMaster=auto -o ControlPersist=60s",
+        &["ssh_connection.ssh_args"],
+    ),
+    (
+        &["ANSIBLE_DEPRECATION_WARNINGS"],
+        "0",
+        &["defaults.deprecation_warnings"],
+    ),
+    (
+        &["ANSIBLE_LOCALHOST_WARNING"],
+        "0",
+        &["defaults.localhost_warning"],
+    ),
+    (
+        &["ANSIBLE_INVENTORY_UNPARSED_WARNING"],
+        "0",
+        &["inventory.inventory_unparsed_warning"],
+    ),
+];
+
+/// Ours first, then those that Ansible would look at without us: a variable
+/// replaces the file's list and the usual places alike.
+fn callback_path(env: &Env, config: &Config, launch: &Launch<'_>) -> OsString {
+    let mut path = launch.callback_dir.as_os_str().to_owned();
+    let mut add = |more: &std::ffi::OsStr| {
+        path.push(":");
+        path.push(more);
+    };
+    if let Some(theirs) = env.get("ANSIBLE_CALLBACK_PLUGINS") {
+        add(theirs);
+    } else if let Some(theirs) = config.paths("defaults.callback_plugins") {
+        for one in theirs {
+            add(one.as_ref());
+        }
+    } else {
+        let home = env.get("ANSIBLE_HOME").unwrap_or("~/.ansible".as_ref());
+        let mut usual = home.to_owned();
+        usual.push("/plugins/callback:/usr/share/ansible/plugins/callback");
+        add(&usual);
+    }
+    path
+}
+
 /// The environment of Ansible: the caller's, and what Kloigos sets where
 /// nothing else does.
 pub fn environment(env: &Env, launch: &Launch<'_>) -> Vec<(OsString, OsString)> {
+    let config = Config::in_force(launch.workdir, env);
     let mut all: Vec<(OsString, OsString)> = env
         .all()
         .map(|(k, v)| (k.to_owned(), v.to_owned()))
         .collect();
-    let defaults: &[(&str, &str)] = &[
-        ("ANSIBLE_PIPELINING", "1"),
-        ("ANSIBLE_HOST_KEY_CHECKING", "1"),
-        ("ANSIBLE_RETRY_FILES_ENABLED", "0"),
-        ("ANSIBLE_NOCOWS", "1"),
-        ("ANSIBLE_FORKS", "20"),
-        ("ANSIBLE_TIMEOUT", "20"),
-        ("ANSIBLE_INTERPRETER_PYTHON", "auto_silent"),
-        (
-            "ANSIBLE_SSH_ARGS",
-            "-C -o ControlMaster=auto -o ControlPersist=60s",
-        ),
-        ("ANSIBLE_DEPRECATION_WARNINGS", "0"),
-        ("ANSIBLE_LOCALHOST_WARNING", "0"),
-        ("ANSIBLE_INVENTORY_UNPARSED_WARNING", "0"),
-    ];
-    for (key, value) in defaults {
-        if !env.is_set(key) {
-            all.push((key.into(), value.into()));
+    for (keys, value, places) in DEFAULTS {
+        if !keys.iter().any(|k| env.is_set(k)) && !config.has(places) {
+            all.push((keys[0].into(), value.into()));
         }
     }
-    let callbacks = match env.get("ANSIBLE_CALLBACK_PLUGINS") {
-        Some(theirs) => {
-            let mut both = launch.callback_dir.as_os_str().to_owned();
-            both.push(":");
-            both.push(theirs);
-            both
-        }
-        None => launch.callback_dir.as_os_str().to_owned(),
-    };
+    if let Some(file) = config::named(env) {
+        all.retain(|(k, _)| k != "ANSIBLE_CONFIG");
+        all.push(("ANSIBLE_CONFIG".into(), file.into()));
+    }
+    let callbacks = callback_path(env, &config, launch);
     let ours: [(&str, OsString); 8] = [
         ("ANSIBLE_CALLBACK_PLUGINS", callbacks),
         ("ANSIBLE_SSH_CONTROL_PATH_DIR", launch.control_dir.into()),
@@ -113,7 +177,7 @@ pub fn environment(env: &Env, launch: &Launch<'_>) -> Vec<(OsString, OsString)> 
         all.retain(|(k, _)| k != key);
         all.push((key.into(), value));
     }
-    if !env.is_set("ANSIBLE_SSH_COMMON_ARGS") {
+    if !env.is_set("ANSIBLE_SSH_COMMON_ARGS") && !config.has(&["ssh_connection.ssh_common_args"]) {
         all.push((
             "ANSIBLE_SSH_COMMON_ARGS".into(),
             ssh_args(launch.known_hosts).into(),

@@ -6,6 +6,7 @@
 //! socket pair and waits there, before the first task, until the runner has
 //! the claims.
 
+mod config;
 pub mod error;
 pub mod events;
 pub mod install;

@@ -213,6 +213,32 @@ fn when_ansible_itself_is_killed_nothing_of_it_goes_on() {
 }
 
 #[test]
+fn a_bundles_ansible_cfg_is_in_force_and_its_callbacks_stay() {
+    let p = Program::initialised();
+    let bundle = p.path().join("bundle");
+    std::fs::create_dir_all(bundle.join("mine")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(bundle.join(name), text).unwrap();
+    write(
+        "ansible.cfg",
+        "[defaults]\nforks = 3\ncallback_plugins = mine\n",
+    );
+    write(
+        "mine/seen.py",
+        "from ansible.plugins.callback import CallbackBase\nclass CallbackModule(CallbackBase):\n    CALLBACK_VERSION = 2.0\n    CALLBACK_NAME = 'seen'\n    CALLBACK_TYPE = 'notification'\n    def v2_playbook_on_stats(self, stats):\n        self._display.display('the own callback was here')\n",
+    );
+    write(
+        "playbook.yml",
+        "---\n- name: Show\n  hosts: localhost\n  gather_facts: false\n  tasks:\n    - name: Show what is in force\n      ansible.builtin.debug:\n        msg: \"forks {{ lookup('config', 'DEFAULT_FORKS') }} retry {{ lookup('config', 'RETRY_FILES_ENABLED') }}\"\n",
+    );
+    p.run(&["playbook", "push", "show", bundle.to_str().unwrap()])
+        .exits(0);
+    p.run(&["run", "show"]).exits(0);
+    let text = p.run(&["runs", "output", "1"]).exits(0).stdout;
+    assert!(text.contains("forks 3 retry False"), "{text}");
+    assert!(text.contains("the own callback was here"), "{text}");
+}
+
+#[test]
 fn runs_on_one_host_follow_each_other() {
     let p = Program::initialised();
     let inventory = local_inventory(&p, &["a"]);
