@@ -32,6 +32,7 @@ DOCUMENTATION = """
 """
 
 MESSAGE_LIMIT = 4096
+PAUSE = ("pause", "ansible.builtin.pause", "ansible.legacy.pause")
 GRACE_SECONDS = 4
 
 
@@ -153,6 +154,7 @@ class CallbackModule(CallbackBase):
         self.channel = Channel(int(descriptor)) if descriptor else None
         self.disabled = self.channel is None
         self.plays = []
+        self.play = None
         self.asked = None
         self.numbers = {}
         self.started = {}
@@ -167,6 +169,35 @@ class CallbackModule(CallbackBase):
         self.plays = list(playbook.get_plays())
         from ansible.release import __version__ as version
         self.send("start", ansible_version=version)
+        for play in self.plays:
+            given = play.get_variable_manager().extra_vars
+            names = [one["name"] for one in play.vars_prompt or [] if one.get("name") not in given]
+            if names:
+                self.refuse("the play `%s` asks for %s" % (play.get_name(), ", ".join(names)), names)
+
+    def refuse(self, text, names=()):
+        """Without a terminal Ansible would take an answer that nobody gave."""
+        self.send("refused", text=text, variables=list(names))
+        self.channel.end()
+
+    def refuse_pause(self, task):
+        """A pause without a time waits for a person."""
+        if task.action not in PAUSE or any(key in task.args for key in ("minutes", "seconds")):
+            return
+        play = self.play
+        manager = play.get_variable_manager()
+        for host in manager._inventory.get_hosts(play.hosts):
+            try:
+                variables = manager.get_vars(play=play, host=host, task=task)
+                if hasattr(task, "_resolve_conditional"):
+                    applies = task._resolve_conditional(task.when, variables)
+                else:  # before 2.19
+                    templar = Templar(loader=manager._loader, variables=variables)
+                    applies = task.evaluate_conditional(templar, variables)
+            except Exception:  # then nobody can tell, and a gate is not passed
+                applies = True
+            if applies:
+                self.refuse("the task `%s` waits for a person" % task.get_name().strip())
 
     def hosts_of(self, play):
         manager = play.get_variable_manager()
@@ -188,10 +219,10 @@ class CallbackModule(CallbackBase):
                 except Exception:
                     return None
 
-            port = value("ansible_port")
+            port = value("ansible_port") or value("ansible_ssh_port")
             found.append({
                 "name": host.name,
-                "address": str(value("ansible_host") or host.name),
+                "address": str(value("ansible_host") or value("ansible_ssh_host") or host.name),
                 "port": int(port) if str(port or "").isdigit() else None,
                 "connection": str(value("ansible_connection") or play.connection or "ssh"),
                 "implicit": bool(getattr(host, "implicit", False)),
@@ -207,6 +238,7 @@ class CallbackModule(CallbackBase):
             self.channel.end()
 
     def play_start(self, play):
+        self.play = play
         if self.asked is None:
             self.asked = set()
             todo = self.plays or [play]
@@ -239,9 +271,11 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_task_start(self, task, is_conditional):
         self.number(task)
+        self.refuse_pause(task)
 
     def v2_playbook_on_handler_task_start(self, task):
         self.number(task, handler=True)
+        self.refuse_pause(task)
 
     def v2_playbook_on_cleanup_task_start(self, task):
         self.number(task)

@@ -39,6 +39,12 @@ pub enum Message {
         hosts: Vec<String>,
     },
     NoHosts,
+    /// It would have gone past a question that nobody answered, and ends.
+    Refused {
+        text: String,
+        /// What `-e` would answer.
+        variables: Vec<String>,
+    },
     Task {
         task: u32,
         name: String,

@@ -71,6 +71,7 @@ pub fn execute(
             data: None,
             store_failed: None,
             said_by_name: false,
+            refused: None,
         };
         let mut signals = Signals::listen()?;
         let end = execution.go(&mut signals, on_claimed).await;
@@ -105,6 +106,26 @@ struct Execution<'x, 'e> {
     /// The first failure to record; the run goes on, and says so at its end.
     store_failed: Option<Error>,
     said_by_name: bool,
+    /// Ansible ends since a question has nobody to answer it.
+    refused: Option<Error>,
+}
+
+/// Never passed in silence, and never waited for by a process without a
+/// terminal.
+fn refused(text: &str, variables: &[String]) -> Error {
+    let error = Error::new(
+        Kind::Refused,
+        format!("{}, and a run has no terminal to ask on", plain(text)),
+    );
+    if variables.is_empty() {
+        error.hint("give the task a time (`seconds`), or split the playbook where a person decides")
+    } else {
+        let given: Vec<String> = variables
+            .iter()
+            .map(|v| format!("-e {}=…", plain(v)))
+            .collect();
+        error.hint(format!("answer beforehand: {}", given.join(" ")))
+    }
 }
 
 impl Execution<'_, '_> {
@@ -343,6 +364,10 @@ impl Execution<'_, '_> {
             processes::kill_all(KILL_LIMIT);
             return Err(End::Cancelled(cancel));
         }
+        if let Some(error) = self.refused.take() {
+            processes::kill_all(KILL_LIMIT);
+            return Err(End::Failed(error));
+        }
         Ok(exit.map_or_else(Exit::default, |(exit, _)| exit))
     }
 
@@ -375,6 +400,10 @@ impl Execution<'_, '_> {
                 hosts,
             },
             Message::NoHosts => return None,
+            Message::Refused { text, variables } => {
+                self.refused = Some(refused(&text, &variables));
+                return None;
+            }
             Message::Task {
                 task,
                 name,

@@ -6,6 +6,7 @@ mod cli;
 mod engine;
 mod engine_claims;
 mod engine_end;
+mod engine_prompts;
 mod house;
 mod lifecycle;
 mod processes;

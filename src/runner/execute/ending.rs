@@ -49,7 +49,9 @@ impl Execution<'_, '_> {
             run: self.id,
             status: outcome.status,
             ending,
-            exit_code: Kind::Run(ending).exit_code(),
+            exit_code: error
+                .as_ref()
+                .map_or(Kind::Run(ending).exit_code(), Error::exit_code),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             reason: outcome.reason.clone(),
             hint: self.progress.hint(ending, &self.engine.paths.known_hosts()),
