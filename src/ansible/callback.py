@@ -36,24 +36,59 @@ PAUSE = ("pause", "ansible.builtin.pause", "ansible.legacy.pause")
 GRACE_SECONDS = 4
 
 
-def descendants(root):
-    """PIDs below root, by /proc; a worker has a session of its own."""
-    children = {}
+def processes():
+    """PID: (parent, start time); the start time tells a PID that is used again."""
+    found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         try:
             with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as handle:
-                parent = int(handle.read().rpartition(")")[2].split()[1])
+                fields = handle.read().rpartition(")")[2].split()
+            if fields[0] != "Z":
+                found[int(name)] = (int(fields[1]), fields[19])
         except (OSError, ValueError, IndexError):
             continue
-        children.setdefault(parent, []).append(int(name))
-    found, todo = [], [root]
-    while todo:
-        for pid in children.get(todo.pop(), []):
-            found.append(pid)
-            todo.append(pid)
     return found
+
+
+def descendants(roots):
+    """{PID: start time} below the roots; a worker has a session of its own."""
+    everything = processes()
+    found, todo = {}, list(roots)
+    while todo:
+        parent = todo.pop()
+        for pid, (of, start) in everything.items():
+            if of == parent and pid not in found:
+                found[pid] = start
+                todo.append(pid)
+    return found
+
+
+def signal_all(pids, number):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except OSError:
+            pass
+
+
+def outlive(below):
+    """In a process of its own: sees that all of these end, whatever becomes of us."""
+    if os.fork():
+        return
+    try:
+        os.setsid()
+        deadline = time.monotonic() + GRACE_SECONDS
+        while below:
+            below.update({p: s for p, s in descendants(below).items() if p != os.getpid()})
+            now = processes()
+            below = {p: s for p, s in below.items() if now.get(p, (0, None))[1] == s}
+            late = time.monotonic() >= deadline
+            signal_all(below, signal.SIGKILL if late else signal.SIGTERM)
+            time.sleep(0.1)
+    finally:
+        os._exit(0)
 
 
 class Channel:
@@ -102,15 +137,12 @@ class Channel:
         """Kloigos is gone or says no: nothing of this run may go on."""
         if os.getpid() != self.pid:
             os._exit(77)
+        below = descendants([self.pid])
+        signal_all(below, signal.SIGTERM)
+        # Before 2.19 Ansible dies of TERM at once, and its workers go on.
+        outlive(below)
         os.kill(self.pid, signal.SIGTERM)
-        deadline = time.monotonic() + GRACE_SECONDS
-        while time.monotonic() < deadline:
-            time.sleep(0.1)
-        for pid in descendants(self.pid):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
+        time.sleep(GRACE_SECONDS)
         os._exit(77)
 
 

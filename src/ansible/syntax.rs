@@ -63,6 +63,7 @@ pub fn error_text(said: &str, workdir: &Path) -> String {
     let prefix = format!("{}/", workdir.display());
     let mut message = None;
     let mut origin = None;
+    let mut yaml_said = false;
     for line in said.lines() {
         let line = line.trim().replace(&prefix, "");
         if let Some(text) = line
@@ -72,6 +73,16 @@ pub fn error_text(said: &str, workdir: &Path) -> String {
             message.get_or_insert(text.trim().to_owned());
         } else if let Some(place) = line.strip_prefix("Origin: ") {
             origin.get_or_insert(place.trim().to_owned());
+        } else if let Some(place) = line.strip_prefix("The error appears to be in '") {
+            if let Some(place) = place_before_2_19(place) {
+                origin.get_or_insert(place);
+            }
+        } else if yaml_said && !line.is_empty() {
+            // Before this it only said that it tried JSON as well.
+            message = Some(format!("YAML parsing failed: {line}"));
+            yaml_said = false;
+        } else if line == "Syntax Error while loading YAML." {
+            yaml_said = true;
         }
     }
     match (message, origin) {
@@ -86,6 +97,14 @@ pub fn error_text(said: &str, workdir: &Path) -> String {
     }
 }
 
+/// `PATH': line 7, column 5, but may` …
+fn place_before_2_19(text: &str) -> Option<String> {
+    let (path, rest) = text.split_once("': line ")?;
+    let (line, rest) = rest.split_once(", column ")?;
+    let column: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some(format!("{path}:{line}:{column}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +115,16 @@ mod tests {
         assert_eq!(
             error_text(said, Path::new("/run/x")),
             "playbook.yml:5:6: YAML parsing failed: did not find expected '-' indicator."
+        );
+        let before_2_19 = "[WARNING]: No inventory was parsed\nERROR! We were unable to read either as JSON nor YAML, these are the errors we got from each:\nJSON: Expecting value: line 1 column 1 (char 0)\n\nSyntax Error while loading YAML.\n  did not find expected ',' or '}'\n\nThe error appears to be in '/run/x/playbook.yml': line 7, column 5, but may\nbe elsewhere in the file depending on the exact syntax problem.\n";
+        assert_eq!(
+            error_text(before_2_19, Path::new("/run/x")),
+            "playbook.yml:7:5: YAML parsing failed: did not find expected ',' or '}'"
+        );
+        let module = "ERROR! couldn't resolve module/action 'nosuch'.\n\nThe error appears to be in '/run/x/roles/a/tasks/main.yml': line 5, column 17, but may\n";
+        assert_eq!(
+            error_text(module, Path::new("/run/x")),
+            "roles/a/tasks/main.yml:5:17: couldn't resolve module/action 'nosuch'."
         );
         assert_eq!(
             error_text("", Path::new("/")),
