@@ -62,6 +62,19 @@ def remove_files(paths):
             pass
 
 
+def drop_runtime_directory(host, uid):
+    """logind may not be done with it yet when the user's processes are gone."""
+    path = "/run/user/%d" % uid
+    if os.path.ismount(path):
+        host.change("unmounted " + path, lambda: unmount_runtime(host, uid, path))
+
+
+def unmount_runtime(host, uid, path):
+    host.run(["systemctl", "stop", "user-runtime-dir@%d.service" % uid], ok=None)
+    if os.path.ismount(path):
+        host.run(["umount", "--lazy", path])
+
+
 def drop_ipc(host, uid):
     """System V objects outlive their processes."""
     for kind, flag, column in (("shm", "-m", "shmid"), ("sem", "-s", "semid"), ("msg", "-q", "msqid")):
@@ -132,6 +145,7 @@ def main():
     for path in ("/home/" + user, "/opt/" + user, "/var/spool/cron/crontabs/" + user, "/var/mail/" + user):
         if os.path.lexists(path):
             host.change("removed " + path, lambda p=path: clear_flags(host, p), lambda p=path: remove_tree(p))
+    drop_runtime_directory(host, uid)
     left = owned_files(host, uid)
     if left:
         host.change("removed %d files of UID %d from shared places" % (len(left), uid), lambda: remove_files(left))
