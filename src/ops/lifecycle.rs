@@ -12,41 +12,41 @@ use crate::domain::name::PlaybookName;
 use crate::domain::run::{INTERRUPTED, RunId, RunOutcome, RunStatus};
 use crate::domain::server::{HostFacts, Server, ServerStatus};
 use crate::domain::settings;
-use crate::error::{Error, Kind};
-use crate::runner::{Engine, RunOptions, RunRequest, TargetServer, Targets};
+use crate::error::Error;
+use crate::runner::{Engine, RunOptions, RunRequest, TargetServer, Targets, check_key};
 use crate::store::Tx;
 
 /// Everything that a run needs of this machine, checked before anything is
-/// changed: Ansible there, the key file readable.
+/// changed: Ansible there, the key usable.
 pub(super) fn engine(services: Services<'_>) -> Result<Engine<'_>, Error> {
-    let (ansible, key) = services.store.read(|tx| {
-        let value =
-            |name| -> Result<String, Error> { Ok(tx.settings().value(settings::find(name)?)?) };
-        Ok::<_, Error>((
-            value(settings::ANSIBLE_PLAYBOOK)?,
-            value(settings::SSH_PRIVATE_KEY)?,
-        ))
-    })?;
+    let key = setting(services, settings::SSH_PRIVATE_KEY)?;
     if !key.is_empty() {
-        std::fs::File::open(&key).map_err(|e| {
-            Error::new(
-                Kind::Ansible,
-                format!("cannot read the SSH key {key} that setting {} names: {e}", settings::SSH_PRIVATE_KEY),
-            )
-            .hint(format!(
+        check_key(services.env, std::path::Path::new(&key)).map_err(|e| {
+            e.hint(format!(
                 "`kloigos setting set {} FILE` names another, `kloigos setting reset {}` leaves the choice to ssh",
                 settings::SSH_PRIVATE_KEY,
                 settings::SSH_PRIVATE_KEY
             ))
         })?;
     }
+    engine_for_checks(services)
+}
+
+/// For what reaches no host: the key does not matter.
+pub(super) fn engine_for_checks(services: Services<'_>) -> Result<Engine<'_>, Error> {
     Engine::new(
         services.store,
         services.paths,
         services.clock,
         services.env,
-        &ansible,
+        &setting(services, settings::ANSIBLE_PLAYBOOK)?,
     )
+}
+
+fn setting(services: Services<'_>, name: &str) -> Result<String, Error> {
+    services
+        .store
+        .read(|tx| Ok::<_, Error>(tx.settings().value(settings::find(name)?)?))
 }
 
 /// The request of a lifecycle run on one server, with the default version of

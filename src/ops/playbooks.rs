@@ -223,7 +223,7 @@ fn check(
     content: &Content,
     variables: &[ExtraVar],
 ) -> Result<Vec<String>, Error> {
-    let engine = lifecycle::engine(*services)?;
+    let engine = lifecycle::engine_for_checks(*services)?;
     runner::check_syntax(&engine, content, variables)
 }
 

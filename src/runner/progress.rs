@@ -170,7 +170,19 @@ impl Progress {
             let reason = match &self.unreachable {
                 Some((host, said)) => {
                     let (why, _) = unreachable::explain(said, known_hosts);
-                    format!("{host} is unreachable: {why}")
+                    let others: Vec<&str> = counts
+                        .iter()
+                        .filter(|h| h.unreachable > 0 && h.host != *host)
+                        .map(|h| h.host.as_str())
+                        .collect();
+                    match others.as_slice() {
+                        [] => format!("{host} is unreachable: {why}"),
+                        [other] => format!("{host} is unreachable: {why}; so is {other}"),
+                        [other, more @ ..] => format!(
+                            "{host} is unreachable: {why}; so are {other} and {} more",
+                            more.len()
+                        ),
+                    }
                 }
                 None => "a host was unreachable".to_owned(),
             };

@@ -109,6 +109,83 @@ fn a_refused_key_is_said_with_what_to_check() {
 }
 
 #[test]
+fn a_key_that_asks_for_a_passphrase_is_said_before_anything_is_changed() {
+    let sshd = Sshd::start("127.0.0.18");
+    let p = program(&sshd);
+    add(&p, "alpha", sshd.address, &sshd.port_text()).exits(0);
+    let locked = p.path().join("locked");
+    let made = std::process::Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "secret", "-f"])
+        .arg(&locked)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    p.run(&[
+        "setting",
+        "set",
+        "ssh.private_key_file",
+        locked.to_str().unwrap(),
+    ])
+    .exits(0);
+    let ran = p.run(&["server", "init", "alpha"]).exits(10);
+    assert!(ran.stderr.contains("passphrase"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("ssh-add"), "{}", ran.stderr);
+    assert_eq!(p.json(&["server", "show", "alpha"])["status"], "READY");
+}
+
+#[test]
+fn two_unknown_hosts_neither_hang_nor_hide_each_other() {
+    let (one, two) = (Sshd::start("127.0.0.19"), Sshd::start("127.0.0.20"));
+    let p = program(&one);
+    p.push("ping", PING);
+    let hosts = [&one, &two].map(|s| format!("{}:{}", s.address, s.port));
+    let ran = p
+        .run(&["run", "ping", "--host", &hosts[0], &hosts[1]])
+        .exits(6);
+    assert!(
+        ran.stderr.contains("host key is not known"),
+        "{}",
+        ran.stderr
+    );
+    let reason = p.json(&["runs", "show", "1"])["reason"].clone();
+    let reason = reason.as_str().unwrap();
+    assert!(
+        reason.contains("127.0.0.19") && reason.contains("127.0.0.20"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_server_on_ipv6_with_a_port_of_its_own_is_reached_and_claimed_once() {
+    let sshd = Sshd::start("::1");
+    let p = program(&sshd);
+    add(&p, "six", "::1", &sshd.port_text()).exits(0);
+    p.push("ping", PING);
+    p.run(&["run", "ping", "--host", "six"]).exits(0);
+    let by_address = format!("[::1]:{}", sshd.port);
+    let ran = p.run(&["run", "ping", "--host", &by_address]);
+    let shown = p.json(&["runs", "show", "3"]);
+    assert_eq!(
+        shown["hosts"].as_array().unwrap().len(),
+        1,
+        "{}",
+        ran.stderr
+    );
+    // Reached, though not let in: no key is given for an address.
+    assert!(!ran.stderr.contains("resolve"), "{}", ran.stderr);
+}
+
+const PING: &str = "---
+- name: Ping
+  hosts: all
+  gather_facts: false
+  tasks:
+    - name: Say
+      ansible.builtin.raw: 'true'
+      changed_when: false
+";
+
+#[test]
 fn a_dead_host_is_unreachable_with_the_reason() {
     let mut sshd = Sshd::start("127.0.0.14");
     let p = program(&sshd);

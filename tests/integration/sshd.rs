@@ -66,9 +66,9 @@ impl Sshd {
         std::fs::write(
             &config,
             format!(
-                "ListenAddress {}:{}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nSubsystem sftp internal-sftp\n",
-                self.address,
+                "Port {}\nListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nSubsystem sftp internal-sftp\n",
                 self.port,
+                self.address,
                 self.path("host_key").display(),
                 self.path("authorized_keys").display(),
             ),

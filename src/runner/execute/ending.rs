@@ -73,7 +73,9 @@ impl Execution<'_, '_> {
         on_end: OnEnd<'_>,
     ) -> Result<(), Error> {
         let store: &Store = self.engine.store;
-        self.recorder.flush()?;
+        // Rows that cannot be kept must not keep the end from being recorded:
+        // the run would be taken for one whose process died.
+        let kept = self.recorder.flush();
         store.write(|tx| {
             let run = tx.runs().get(self.id)?.ok_or_else(|| {
                 Error::not_found(format!("run {} is gone from the store", self.id))
@@ -91,6 +93,7 @@ impl Execution<'_, '_> {
             )?;
             tx.claims().clear(self.id)?;
             on_end(tx, outcome)
-        })
+        })?;
+        kept
     }
 }
