@@ -212,24 +212,68 @@ class CallbackModule(CallbackBase):
         self.send("refused", text=text, variables=list(names))
         self.channel.end()
 
+    def applies(self, task, variables):
+        """Whether `when` lets the task run, as far as it can be told now."""
+        try:
+            if hasattr(task, "_resolve_conditional"):
+                return task._resolve_conditional(task.when, variables)
+            # Before 2.19.
+            templar = Templar(loader=self.play.get_variable_manager()._loader, variables=variables)
+            return task.evaluate_conditional(templar, variables)
+        except Exception:  # then nobody can tell, and the careful answer is yes
+            return True
+
+    def hosts_with_variables(self, task):
+        manager = self.play.get_variable_manager()
+        for host in manager._inventory.get_hosts(self.play.hosts):
+            yield host, manager.get_vars(play=self.play, host=host, task=task)
+
     def refuse_pause(self, task):
         """A pause without a time waits for a person."""
         if task.action not in PAUSE or any(key in task.args for key in ("minutes", "seconds")):
             return
-        play = self.play
-        manager = play.get_variable_manager()
-        for host in manager._inventory.get_hosts(play.hosts):
-            try:
-                variables = manager.get_vars(play=play, host=host, task=task)
-                if hasattr(task, "_resolve_conditional"):
-                    applies = task._resolve_conditional(task.when, variables)
-                else:  # before 2.19
-                    templar = Templar(loader=manager._loader, variables=variables)
-                    applies = task.evaluate_conditional(templar, variables)
-            except Exception:  # then nobody can tell, and a gate is not passed
-                applies = True
-            if applies:
-                self.refuse("the task `%s` waits for a person" % task.get_name().strip())
+        if any(self.applies(task, variables) for _host, variables in self.hosts_with_variables(task)):
+            self.refuse("the task `%s` waits for a person" % task.get_name().strip())
+
+    def claim_delegates(self, task):
+        """Hosts that a task works on in place of its own are claimed before it."""
+        if not task.delegate_to:
+            return
+        loader = self.play.get_variable_manager()._loader
+        names, unknown = set(), False
+        for host, variables in self.hosts_with_variables(task):
+            loop = [None]
+            if task.loop and not task.loop_with:
+                try:
+                    loop = Templar(loader=loader, variables=variables).template(task.loop)
+                except Exception:
+                    loop = [None]
+            loop_var = getattr(task.loop_control, "loop_var", None) or "item"
+            for item in loop if isinstance(loop, (list, tuple)) else [None]:
+                here = variables if item is None else dict(variables, **{str(loop_var): item})
+                if item is None and not task.loop and not task.loop_with and not self.applies(task, here):
+                    continue
+                try:
+                    name = Templar(loader=loader, variables=here).template(task.delegate_to)
+                except Exception:
+                    unknown = True
+                    continue
+                if isinstance(name, str) and name and name != host.name:
+                    names.add(name)
+        if unknown:
+            self.send("warning", text="the task `%s` is delegated to a host that is not known beforehand: "
+                      "it is not claimed" % task.get_name().strip())
+        new = [self.delegate(name) for name in sorted(names) if name not in self.asked]
+        if new:
+            self.asked.update(names)
+            self.channel.ask({"event": "claim", "hosts": new})
+
+    def delegate(self, name):
+        host = self.play.get_variable_manager()._inventory.get_host(name)
+        if host is not None:
+            return dict(self.told(self.play, host), delegate=True)
+        return {"name": name, "address": name, "port": None, "delegate": True, "implicit": False,
+                "connection": str(self.play.connection or "ssh")}
 
     def hosts_of(self, play):
         manager = play.get_variable_manager()
@@ -240,34 +284,43 @@ class CallbackModule(CallbackBase):
             pattern = templar.template(pattern)
         except Exception:  # an undefined variable: Ansible itself says so when the play starts
             return []
-        found = []
-        for host in inventory.get_hosts(pattern, ignore_restrictions=True):
-            variables = manager.get_vars(play=play, host=host)
-            templar = Templar(loader=manager._loader, variables=variables)
+        return [self.told(play, host) for host in inventory.get_hosts(pattern, ignore_restrictions=True)]
 
-            def value(name):
-                try:
-                    return templar.template(variables.get(name))
-                except Exception:
-                    return None
+    def told(self, play, host):
+        """A host as the connection will see it."""
+        manager = play.get_variable_manager()
+        variables = manager.get_vars(play=play, host=host)
+        templar = Templar(loader=manager._loader, variables=variables)
 
-            port = value("ansible_port") or value("ansible_ssh_port")
-            found.append({
-                "name": host.name,
-                "address": str(value("ansible_host") or value("ansible_ssh_host") or host.name),
-                "port": int(port) if str(port or "").isdigit() else None,
-                "connection": str(value("ansible_connection") or play.connection or "ssh"),
-                "implicit": bool(getattr(host, "implicit", False)),
-            })
-        return found
+        def value(name):
+            try:
+                return templar.template(variables.get(name))
+            except Exception:
+                return None
+
+        port = value("ansible_port") or value("ansible_ssh_port")
+        return {
+            "name": host.name,
+            "address": str(value("ansible_host") or value("ansible_ssh_host") or host.name),
+            "port": int(port) if str(port or "").isdigit() else None,
+            "connection": str(value("ansible_connection") or play.connection or "ssh"),
+            "implicit": bool(getattr(host, "implicit", False)),
+        }
 
     def v2_playbook_on_play_start(self, play):
+        self.guarded(self.play_start, play)
+
+    def guarded(self, step, of):
         # An exception here would be swallowed and the run go on unclaimed.
         try:
-            self.play_start(play)
+            step(of)
         except BaseException as error:
             sys.stderr.write("kloigos: the hosts of a play cannot be told: %r\n" % (error,))
             self.channel.end()
+
+    def task_start(self, task):
+        self.refuse_pause(task)
+        self.claim_delegates(task)
 
     def play_start(self, play):
         self.play = play
@@ -303,11 +356,11 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_task_start(self, task, is_conditional):
         self.number(task)
-        self.refuse_pause(task)
+        self.guarded(self.task_start, task)
 
     def v2_playbook_on_handler_task_start(self, task):
         self.number(task, handler=True)
-        self.refuse_pause(task)
+        self.guarded(self.task_start, task)
 
     def v2_playbook_on_cleanup_task_start(self, task):
         self.number(task)

@@ -14,6 +14,9 @@ pub struct PlayHost {
     pub connection: String,
     /// The localhost that no inventory names.
     pub implicit: bool,
+    /// Only worked on in place of another, which has the results.
+    #[serde(default)]
+    pub delegate: bool,
 }
 
 impl PlayHost {

@@ -97,3 +97,52 @@ fn of_two_runs_that_want_each_others_host_the_younger_fails_and_says_so() {
     );
     ended(one, 60).exits(0);
 }
+
+#[test]
+fn a_host_that_tasks_are_delegated_to_is_claimed_and_has_no_results_of_its_own() {
+    let p = Program::initialised();
+    let inventory = local_inventory(&p, &["a", "b", "c"]);
+    p.push(
+        "by",
+        "---
+- name: By another
+  hosts: a
+  gather_facts: false
+  tasks:
+    - name: Not this one
+      ansible.builtin.debug:
+        msg: x
+      delegate_to: c
+      when: false
+    - name: Work on others
+      ansible.builtin.wait_for:
+        path: \"{{ lookup('env', 'KLOIGOS_TEST_DIR') }}/go\"
+        timeout: 30
+      delegate_to: \"{{ item }}\"
+      loop:
+        - b
+",
+    );
+    p.push(
+        "say",
+        "---\n- name: Say\n  hosts: all\n  gather_facts: false\n  tasks:\n    - name: Say\n      ansible.builtin.debug:\n        msg: x\n",
+    );
+    let by = spawn(&p, &["run", "by", "-i", &inventory]);
+    let lock = p.store().join("locks").join("host-name-b");
+    until(30, "the other host is claimed", || lock.exists());
+    let say = |host: &str| p.run(&["run", "say", "-i", &inventory, "--limit", host, "--no-wait"]);
+    let refused = say("b").exits(5);
+    assert!(refused.stderr.contains("run 1"), "{}", refused.stderr);
+    say("c").exits(0);
+    p.file("go", "");
+    ended(by, 40).exits(0);
+    say("b").exits(0);
+    let hosts = p.json(&["runs", "show", "1"])["hosts"].clone();
+    let names: Vec<_> = hosts
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|h| &h["host"])
+        .collect();
+    assert_eq!(names, ["a"]);
+}

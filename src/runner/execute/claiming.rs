@@ -152,18 +152,20 @@ impl Execution<'_, '_> {
         }
         let claims = self.claim(wanted, claims, signals, Some(child)).await?;
         self.begin(on_claimed).map_err(End::Failed)?;
-        self.emit(RunEvent::Claimed {
-            hosts: hosts
-                .iter()
-                .map(|h| RunHost {
-                    name: h.name.clone(),
-                    // An extra variable ansible_host reaches the local machine
-                    // too, where it means nothing.
-                    address: if h.is_local() { &h.name } else { &h.address }.clone(),
-                    port: h.port,
-                })
-                .collect(),
-        });
+        let own = hosts.iter().filter(|h| !h.delegate);
+        if own.clone().count() > 0 || hosts.is_empty() {
+            self.emit(RunEvent::Claimed {
+                hosts: own
+                    .map(|h| RunHost {
+                        name: h.name.clone(),
+                        // An extra variable ansible_host reaches the local machine
+                        // too, where it means nothing.
+                        address: if h.is_local() { &h.name } else { &h.address }.clone(),
+                        port: h.port,
+                    })
+                    .collect(),
+            });
+        }
         let locks = claims.descriptors().map_err(End::Failed)?;
         launch::answer_go(channel, &locks).map_err(|e| {
             End::Failed(Error::new(
