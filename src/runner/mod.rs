@@ -20,6 +20,7 @@ mod streams;
 mod unreachable;
 
 pub use crate::ansible::Install;
+pub use crate::ansible::lint::Lint;
 pub use check::{check_syntax, lint};
 pub use claims::waits_for;
 pub use engine::{Engine, prepare_ansible};
