@@ -6,25 +6,40 @@ use std::process::{Command, Stdio};
 use super::AnsibleError;
 use crate::env::Env;
 
-/// Its findings, one a line; None when it is not installed.
-pub fn lint(workdir: &Path, entry: &str, env: &Env) -> Result<Option<Vec<String>>, AnsibleError> {
+/// What became of the check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lint {
+    /// It ran; its findings, one a line as `FILE:LINE:COLUMN: rule`.
+    Findings(Vec<String>),
+    /// It did not, and why.
+    NotRun(String),
+}
+
+/// Checks the playbook `entry` in `workdir`.
+pub fn lint(workdir: &Path, entry: &str, env: &Env) -> Result<Lint, AnsibleError> {
     let Some(path) = env.find_program("ansible-lint") else {
-        return Ok(None);
+        return Ok(Lint::NotRun("not installed".to_owned()));
     };
     let output = Command::new(&path)
-        .args(["--offline", "--nocolor", "--quiet", "--parseable", entry])
+        .args(["--offline", "--nocolor", "-qq", "--format", "pep8", entry])
         .current_dir(workdir)
         .env_clear()
         .envs(env.all())
         .stdin(Stdio::null())
         .output()
         .map_err(|source| AnsibleError::Spawn { path, source })?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    Ok(Some(
-        said.lines()
-            .map(str::trim)
-            .filter(|l| !l.is_empty())
-            .map(str::to_owned)
-            .collect(),
-    ))
+    let findings: Vec<String> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .map(str::to_owned)
+        .collect();
+    // It exits with 2 for findings and for a command line that it does not
+    // know alike; only what it found tells them apart.
+    if !output.status.success() && findings.is_empty() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = said.lines().map(str::trim).rfind(|l| !l.is_empty());
+        return Ok(Lint::NotRun(why.unwrap_or("it gave no reason").to_owned()));
+    }
+    Ok(Lint::Findings(findings))
 }

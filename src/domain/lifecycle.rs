@@ -19,10 +19,6 @@ status_enum! {
     }
 }
 
-/// The placeholders for SSH credential hooks, packaged but no lifecycle.
-pub const CREDENTIAL_PREPARE: &str = "SSH_CREDENTIAL_PREPARE";
-pub const CREDENTIAL_CLEANUP: &str = "SSH_CREDENTIAL_CLEANUP";
-
 impl Lifecycle {
     /// The lifecycle whose playbook has this name.
     pub fn of_playbook(name: &str) -> Option<Lifecycle> {

@@ -9,7 +9,7 @@ use crate::domain::name::PlaybookName;
 use crate::domain::playbook::{Content, Playbook, PlaybookVersion};
 use crate::domain::variables::ExtraVar;
 use crate::error::{Error, Kind};
-use crate::runner;
+use crate::runner::{self, Lint};
 use crate::store::Tx;
 use crate::store::playbooks::{Authorship, Packed};
 
@@ -298,11 +298,11 @@ pub fn validate(services: &Services<'_>, request: ValidateRequest) -> Result<Val
         Vec::new(),
     );
     match runner::lint(services.env, services.paths, &content)? {
-        Some(findings) => {
+        Lint::Findings(findings) => {
             checks_run.push("ansible-lint".to_owned());
             warnings.extend(findings);
         }
-        None => not_run.push("ansible-lint: not installed".to_owned()),
+        Lint::NotRun(why) => not_run.push(format!("ansible-lint: {why}")),
     }
     Ok(Validation {
         ok: true,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::engine::Engine;
 use super::files::RunFiles;
 use crate::ansible::launch::Launch;
+use crate::ansible::lint::Lint;
 use crate::ansible::{self, syntax};
 use crate::domain::playbook::Content;
 use crate::domain::variables::ExtraVar;
@@ -78,8 +79,8 @@ pub fn check_syntax(
     }
 }
 
-/// ansible-lint's findings; None when it is not installed.
-pub fn lint(env: &Env, paths: &Paths, content: &Content) -> Result<Option<Vec<String>>, Error> {
+/// ansible-lint's word on the content.
+pub fn lint(env: &Env, paths: &Paths, content: &Content) -> Result<Lint, Error> {
     let (_dir, files) = scratch(paths)?;
     files.write_content(content)?;
     Ok(ansible::lint::lint(&files.project(), &content.entry, env)?)

@@ -27,6 +27,8 @@ impl RunFiles {
         let control = tempfile::Builder::new()
             .prefix("kl-")
             .rand_bytes(8)
+            // The default follows the umask.
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .tempdir_in(tmp)
             .map_err(FsError::of("make a directory in", tmp))?;
         // Where a later sweep finds it after a kill.

@@ -22,6 +22,7 @@ mod unreachable;
 mod waiting;
 
 pub use crate::ansible::Install;
+pub use crate::ansible::lint::Lint;
 pub use check::{check_syntax, lint};
 pub use claims::waits_for;
 pub use engine::{Engine, prepare_ansible};

@@ -264,3 +264,54 @@ fn ansible_that_is_gone_is_said_before_anything_changes() {
         "/nonexistent/ansible-playbook",
     );
 }
+
+#[test]
+fn validate_passes_on_what_ansible_lint_finds() {
+    let p = Program::initialised();
+    let poor = p.file(
+        "poor.yml",
+        "---\n- hosts: all\n  tasks:\n    - ansible.builtin.shell: echo hi\n",
+    );
+    let validation = p.json(&["playbook", "validate", "--path", &poor]);
+    let run: Vec<_> = validation["checks_run"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .collect();
+    assert!(run.iter().any(|c| *c == "ansible-lint"), "{validation}");
+    let warnings = validation["warnings"].to_string();
+    assert!(warnings.contains("no-changed-when"), "{validation}");
+    assert!(warnings.contains("playbook.yml:"), "{validation}");
+}
+
+#[test]
+fn an_ansible_lint_that_fails_is_not_called_a_check() {
+    let p = Program::initialised();
+    let fine = p.file("fine.yml", "---\n- name: Fine\n  hosts: all\n  tasks: []\n");
+    let bin = p.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let lint = bin.join("ansible-lint");
+    std::fs::write(&lint, "#!/bin/sh\necho 'it is broken' >&2\nexit 2\n").unwrap();
+    std::fs::set_permissions(&lint, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!(
+        "{}:{}",
+        bin.display(),
+        crate::program::search_path().display()
+    );
+    let output = p
+        .command(&["playbook", "validate", "--path", &fine, "--format", "json"])
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    let validation: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(
+        !validation["checks_run"]
+            .to_string()
+            .contains("ansible-lint"),
+        "{validation}"
+    );
+    assert!(
+        validation["not_run"].to_string().contains("it is broken"),
+        "{validation}"
+    );
+}

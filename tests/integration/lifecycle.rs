@@ -159,6 +159,16 @@ fn a_killed_create_is_told_truly_and_retry_finishes() {
     }
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(p.json(&["alloc", "show", "web"])["status"], "ALLOCATING");
+    let run = p.json(&["runs", "list"])[0]["id"].to_string();
+    let noted = p.store().join("runs").join(run).join("control");
+    let control = std::path::PathBuf::from(std::fs::read_to_string(noted).unwrap());
+    let mode = std::os::unix::fs::PermissionsExt::mode(&control.metadata().unwrap().permissions());
+    assert_eq!(
+        mode & 0o777,
+        0o700,
+        "others can look into {}",
+        control.display()
+    );
     child.kill().unwrap();
     child.wait().unwrap();
 
@@ -184,6 +194,11 @@ fn a_killed_create_is_told_truly_and_retry_finishes() {
     std::fs::remove_file(p.path().join("hang-create")).unwrap();
     let done = p.json(&["alloc", "retry", "web"]);
     assert_eq!(done["status"], "ALLOCATED");
+    assert!(
+        !control.exists(),
+        "{} is left of the killed run",
+        control.display()
+    );
     let kinds: Vec<_> = p
         .json(&["event", "list", "--subject", "allocation web"])
         .as_array()
@@ -222,23 +237,7 @@ fn a_play_on_a_mistyped_group_is_no_success() {
         "SERVER_INIT",
         "---\n- name: Something here\n  hosts: localhost\n  connection: local\n  gather_facts: false\n  tasks:\n    - name: It is well\n      ansible.builtin.debug:\n        msg: well\n\n- name: The server\n  hosts: kloigos_sever\n  gather_facts: false\n  tasks:\n    - name: Never\n      ansible.builtin.debug:\n        msg: never\n",
     );
-    let ran = p.run(&[
-        "server",
-        "add",
-        "alpha",
-        "--private-ip",
-        "127.0.0.21",
-        "--port",
-        "1",
-        "--admin-user",
-        "admin",
-        "--region",
-        "eu",
-        "--zone",
-        "a",
-        "--cu",
-        "0-1",
-    ]);
+    let ran = p.add_alpha(&["0-1"]);
     assert_ne!(ran.code, 0);
     assert_eq!(p.json(&["server", "show", "alpha"])["status"], "INIT_FAIL");
 }

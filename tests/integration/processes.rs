@@ -21,25 +21,9 @@ fn faked() -> Program {
 
 fn faked_server(units: usize) -> Program {
     let p = faked();
-    let mut add = vec![
-        "server",
-        "add",
-        "alpha",
-        "--private-ip",
-        "127.0.0.21",
-        "--port",
-        "1",
-        "--admin-user",
-        "admin",
-        "--region",
-        "eu",
-        "--zone",
-        "a",
-        "--cu",
-    ];
     let ranges: Vec<String> = (0..units).map(|n| n.to_string()).collect();
-    add.extend(ranges.iter().map(String::as_str));
-    p.json(&add);
+    let ranges: Vec<&str> = ranges.iter().map(String::as_str).collect();
+    p.add_alpha(&ranges).exits(0);
     p
 }
 

@@ -68,7 +68,14 @@ impl Program {
         program.push("SERVER_INIT", INIT);
         program.push("ALLOCATION_CREATE", &tenant_playbook("create"));
         program.push("ALLOCATION_DELETE", &tenant_playbook("delete"));
-        program.json(&[
+        program.add_alpha(&["0-1", "2-3", "4-7"]).exits(0);
+        program.json(&["ip", "add", "192.0.2.10-192.0.2.13"]);
+        program
+    }
+
+    /// Adds `alpha`, at which no ssh server listens, with these compute units.
+    pub fn add_alpha(&self, units: &[&str]) -> Ran {
+        let mut add = vec![
             "server",
             "add",
             "alpha",
@@ -83,12 +90,9 @@ impl Program {
             "--zone",
             "a",
             "--cu",
-            "0-1",
-            "2-3",
-            "4-7",
-        ]);
-        program.json(&["ip", "add", "192.0.2.10-192.0.2.13"]);
-        program
+        ];
+        add.extend(units);
+        self.run(&add)
     }
 
     pub fn path(&self) -> &Path {
@@ -198,7 +202,7 @@ fn tenant_playbook(verb: &str) -> String {
 }
 
 /// The tests' own PATH: it leads to the Ansible that they run.
-fn search_path() -> std::ffi::OsString {
+pub fn search_path() -> std::ffi::OsString {
     kloigos::env::Env::snapshot()
         .get("PATH")
         .expect("the tests run with a PATH")

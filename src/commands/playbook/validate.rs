@@ -63,14 +63,8 @@ pub fn run(cx: &Context, args: ValidateArgs) -> Result<(), Error> {
     cx.ui.show(&validation, || {
         let list = |items: &[String]| Cell::optional((!items.is_empty()).then(|| items.join(", ")));
         View::new().fields([
-            (
-                "result",
-                if validation.ok {
-                    Cell::toned("valid", Tone::Good)
-                } else {
-                    Cell::toned("not valid", Tone::Bad)
-                },
-            ),
+            // What Ansible refuses is an error before this.
+            ("result", Cell::toned("valid", Tone::Good)),
             ("checked", list(&validation.checks_run)),
             ("not checked", list(&validation.not_run)),
         ])
