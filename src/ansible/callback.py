@@ -32,6 +32,7 @@ DOCUMENTATION = """
 """
 
 MESSAGE_LIMIT = 4096
+DIFF_LIMIT = 64 * 1024
 PAUSE = ("pause", "ansible.builtin.pause", "ansible.legacy.pause")
 GRACE_SECONDS = 4
 
@@ -89,6 +90,15 @@ def outlive(below):
             time.sleep(0.1)
     finally:
         os._exit(0)
+
+
+def tasks_of(blocks):
+    """All tasks of blocks in blocks."""
+    for one in blocks:
+        if hasattr(one, "block"):
+            yield from tasks_of(one.block + one.rescue + one.always)
+        else:
+            yield one
 
 
 class Channel:
@@ -223,25 +233,23 @@ class CallbackModule(CallbackBase):
         except Exception:  # then nobody can tell, and the careful answer is yes
             return True
 
-    def hosts_with_variables(self, task):
-        manager = self.play.get_variable_manager()
-        for host in manager._inventory.get_hosts(self.play.hosts):
-            yield host, manager.get_vars(play=self.play, host=host, task=task)
+    def hosts_with_variables(self, play, task):
+        manager = play.get_variable_manager()
+        for host in manager._inventory.get_hosts(play.hosts):
+            yield host, manager.get_vars(play=play, host=host, task=task)
 
     def refuse_pause(self, task):
         """A pause without a time waits for a person."""
         if task.action not in PAUSE or any(key in task.args for key in ("minutes", "seconds")):
             return
-        if any(self.applies(task, variables) for _host, variables in self.hosts_with_variables(task)):
+        if any(self.applies(task, variables) for _host, variables in self.hosts_with_variables(self.play, task)):
             self.refuse("the task `%s` waits for a person" % task.get_name().strip())
 
-    def claim_delegates(self, task):
-        """Hosts that a task works on in place of its own are claimed before it."""
-        if not task.delegate_to:
-            return
-        loader = self.play.get_variable_manager()._loader
+    def delegates(self, play, task):
+        """Hosts that the task works on in place of its own, and whether some are not known."""
+        loader = play.get_variable_manager()._loader
         names, unknown = set(), False
-        for host, variables in self.hosts_with_variables(task):
+        for host, variables in self.hosts_with_variables(play, task):
             loop = [None]
             if task.loop and not task.loop_with:
                 try:
@@ -260,20 +268,38 @@ class CallbackModule(CallbackBase):
                     continue
                 if isinstance(name, str) and name and name != host.name:
                     names.add(name)
+        return names, unknown
+
+    def delegates_of(self, play):
+        """Those that can be told before the play begins; the others are claimed before their task."""
+        names = set()
+        try:
+            for task in tasks_of(play.compile()):
+                if task.delegate_to:
+                    names |= self.delegates(play, task)[0]
+        except Exception:  # a pattern or a variable that only comes later
+            pass
+        return [self.delegate(play, name) for name in sorted(names)]
+
+    def claim_delegates(self, task):
+        """Those that could not be told at the play's start."""
+        if not task.delegate_to:
+            return
+        names, unknown = self.delegates(self.play, task)
         if unknown:
             self.send("warning", text="the task `%s` is delegated to a host that is not known beforehand: "
                       "it is not claimed" % task.get_name().strip())
-        new = [self.delegate(name) for name in sorted(names) if name not in self.asked]
+        new = [self.delegate(self.play, name) for name in sorted(names) if name not in self.asked]
         if new:
             self.asked.update(names)
             self.channel.ask({"event": "claim", "hosts": new})
 
-    def delegate(self, name):
-        host = self.play.get_variable_manager()._inventory.get_host(name)
+    def delegate(self, play, name):
+        host = play.get_variable_manager()._inventory.get_host(name)
         if host is not None:
-            return dict(self.told(self.play, host), delegate=True)
+            return dict(self.told(play, host), delegate=True)
         return {"name": name, "address": name, "port": None, "delegate": True, "implicit": False,
-                "connection": str(self.play.connection or "ssh")}
+                "connection": str(play.connection or "ssh")}
 
     def hosts_of(self, play):
         manager = play.get_variable_manager()
@@ -331,8 +357,8 @@ class CallbackModule(CallbackBase):
             todo = [play]
         wanted = {}
         for one in todo:
-            for host in self.hosts_of(one):
-                wanted[host["name"]] = host
+            for host in self.hosts_of(one) + self.delegates_of(one):
+                wanted.setdefault(host["name"], host)
         new = {name: host for name, host in wanted.items() if name not in self.asked}
         if new or not self.asked:
             self.asked.update(new)
@@ -370,7 +396,8 @@ class CallbackModule(CallbackBase):
         self.started[(host.name, task._uuid)] = time.monotonic()
         self.send("host", task=number, host=host.name)
 
-    def result(self, result, status, changed=None):
+    def parts(self, result):
+        """Data, host and task; the names with underscores end with 2.23."""
         data = getattr(result, "result", None)
         if not isinstance(data, dict):
             data = result._result
@@ -378,6 +405,10 @@ class CallbackModule(CallbackBase):
         task = getattr(result, "task", None) or result._task
         if not hasattr(task, "_uuid"):
             task = result._task
+        return data, host, task
+
+    def result(self, result, status, changed=None):
+        data, host, task = self.parts(result)
         begun = self.started.pop((host.name, task._uuid), None)
         took = 0 if begun is None else int((time.monotonic() - begun) * 1000)
         said = None
@@ -403,6 +434,18 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_skipped(self, result):
         self.result(result, "skipped", False)
+
+    def v2_on_file_diff(self, result):
+        data, host, task = self.parts(result)
+        items = data["results"] if task.loop and "results" in data else [data]
+        for item in items:
+            if not isinstance(item, dict) or not item.get("diff") or not item.get("changed"):
+                continue
+            text = self._get_diff(item["diff"])
+            if len(text) > DIFF_LIMIT:
+                text = text[:DIFF_LIMIT] + "\n[diff truncated]\n"
+            if text.strip():
+                self.send("diff", task=self.number(task), host=host.name, text=text)
 
     # The end.
 

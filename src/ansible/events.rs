@@ -67,6 +67,12 @@ pub enum Message {
         duration_ms: u64,
         message: Option<String>,
     },
+    /// What a change of a file is, or would be; with `--diff` only.
+    Diff {
+        task: u32,
+        host: String,
+        text: String,
+    },
     Warning {
         text: String,
     },

@@ -157,6 +157,13 @@ pub enum RunEvent {
         /// Why it failed, was skipped or unreachable; one or more lines.
         message: Option<String>,
     },
+    /// What a change is, or would be; with `--diff` only. It is stored as part
+    /// of the output.
+    Diff {
+        task: TaskNo,
+        host: String,
+        text: String,
+    },
     /// From Ansible, a playbook's result, or the runner.
     Warning {
         text: String,

@@ -20,7 +20,7 @@ use crate::paths::Paths;
 /// A directory for one check, gone with the value.
 fn scratch(paths: &Paths) -> Result<(tempfile::TempDir, RunFiles), Error> {
     let runs = paths.runs();
-    crate::fs::create_private_dir(&runs)?;
+    crate::fs::create_private_dir(&runs).map_err(crate::error::Error::store)?;
     let dir = tempfile::Builder::new()
         .prefix("check-")
         .tempdir_in(&runs)

@@ -147,7 +147,8 @@ impl HostClaims {
             .collect()
     }
 
-    fn join(&mut self, other: HostClaims) {
+    /// Adds what was had.
+    pub(super) fn join(&mut self, other: HostClaims) {
         self.keys.extend(other.keys);
         self.locks.extend(other.locks);
         self.slot = self.slot.take().or(other.slot);
@@ -326,13 +327,13 @@ impl Line<'_> {
 
     fn lock(&self, name: &str) -> Result<Option<File>, Error> {
         let dir = self.paths.locks();
-        fs::create_private_dir(&dir)?;
+        fs::create_private_dir(&dir).map_err(Error::store)?;
         let path = dir.join(name);
-        let file = fs::open_lock_file(&path)?;
+        let file = fs::open_lock_file(&path).map_err(Error::store)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(e)) => Err(FsError::of("lock", &path)(e).into()),
+            Err(TryLockError::Error(e)) => Err(Error::store(FsError::of("lock", &path)(e))),
         }
     }
 
@@ -360,12 +361,6 @@ fn for_slot() -> WaitsFor {
         requester: None,
         since: None,
     }
-}
-
-/// Adds what was had.
-pub(super) fn joined(mut held: HostClaims, had: HostClaims) -> HostClaims {
-    held.join(had);
-    held
 }
 
 fn waits(ticket: &Ahead) -> WaitsFor {

@@ -57,10 +57,15 @@ pub fn execute(
     runtime.block_on(async {
         let started = Instant::now();
         let id = run.id();
+        // Only for estimates.
+        let history = engine
+            .store
+            .read(|tx| tx.runs().history(&request.playbook))
+            .unwrap_or_default();
         let mut execution = Execution {
             recorder: Recorder::new(engine.store, id, engine.output_max),
             progress: Progress::default(),
-            history: run.history.clone(),
+            history,
             id,
             engine,
             reporter,
@@ -74,8 +79,13 @@ pub fn execute(
             refused: None,
         };
         let mut signals = Signals::listen()?;
-        let end = execution.go(&mut signals, on_claimed).await;
-        execution.finish(end, on_end)
+        let mut claims = HostClaims::default();
+        let end = execution.go(&mut claims, &mut signals, on_claimed).await;
+        // The hosts are free when the end is on record, not before: the next
+        // run on them must find this one over.
+        let outcome = execution.finish(end, on_end);
+        drop(claims);
+        outcome
     })
 }
 
@@ -150,7 +160,12 @@ impl Execution<'_, '_> {
         }
     }
 
-    async fn go(&mut self, signals: &mut Signals, on_claimed: OnClaimed<'_>) -> End {
+    async fn go(
+        &mut self,
+        claims: &mut HostClaims,
+        signals: &mut Signals,
+        on_claimed: OnClaimed<'_>,
+    ) -> End {
         self.emit(RunEvent::Requested {
             run: self.id,
             playbook: self.request.playbook.clone(),
@@ -161,20 +176,18 @@ impl Execution<'_, '_> {
             expected_ms: self.history.elapsed_ms,
             expected_tasks: self.history.tasks,
         });
-        let mut claims = HostClaims::default();
         // Hosts that are known before Ansible starts are claimed first: a run
         // that waits costs no process.
         match self.known_keys() {
             Ok(keys) if keys.is_empty() => {}
-            Ok(keys) => match self.claim(keys, claims, signals, None).await {
-                Ok(had) => {
-                    claims = had;
-                    if let Err(e) = self.begin(on_claimed) {
-                        return End::Failed(e);
-                    }
+            Ok(keys) => {
+                if let Err(end) = self.claim(keys, claims, signals, None).await {
+                    return end;
                 }
-                Err(end) => return end,
-            },
+                if let Err(e) = self.begin(on_claimed) {
+                    return End::Failed(e);
+                }
+            }
             Err(e) => return End::Failed(e),
         }
         let files = match RunFiles::create(self.engine.paths.run(self.id)) {
@@ -275,7 +288,7 @@ impl Execution<'_, '_> {
     async fn follow(
         &mut self,
         running: Running,
-        mut claims: HostClaims,
+        claims: &mut HostClaims,
         signals: &mut Signals,
         on_claimed: OnClaimed<'_>,
     ) -> Result<Exit, End> {
@@ -335,18 +348,15 @@ impl Execution<'_, '_> {
                 processes::kill_all(KILL_LIMIT);
             }
             if let Some(hosts) = asked.filter(|_| cancelled.is_none()) {
-                match self
+                let granted = self
                     .grant(&hosts, claims, signals, &mut child, &channel, on_claimed)
-                    .await
-                {
-                    Ok(had) => claims = had,
-                    Err(end) => {
-                        let _ = launch::answer_stop(&channel);
-                        processes::terminate_all(&[]);
-                        let _ = tokio::time::timeout(GRACE, child.wait()).await;
-                        processes::kill_all(KILL_LIMIT);
-                        return Err(end);
-                    }
+                    .await;
+                if let Err(end) = granted {
+                    let _ = launch::answer_stop(&channel);
+                    processes::terminate_all(&[]);
+                    let _ = tokio::time::timeout(GRACE, child.wait()).await;
+                    processes::kill_all(KILL_LIMIT);
+                    return Err(end);
                 }
             }
             self.record();
@@ -359,7 +369,6 @@ impl Execution<'_, '_> {
         err.rest();
         self.output(OutputStream::Stdout, &mut out.lines);
         self.output(OutputStream::Stderr, &mut err.lines);
-        drop(claims);
         if let Some((cancel, _)) = cancelled {
             processes::kill_all(KILL_LIMIT);
             return Err(End::Cancelled(cancel));
@@ -437,6 +446,11 @@ impl Execution<'_, '_> {
                 changed,
                 duration_ms,
                 message: message.map(|m| plain(&m)),
+            },
+            Message::Diff { task, host, text } => RunEvent::Diff {
+                task: TaskNo(task),
+                host,
+                text: plain(&text),
             },
             Message::Warning { text } => RunEvent::Warning { text: plain(&text) },
             Message::Stats { hosts, data } => {

@@ -22,7 +22,7 @@ pub(super) struct RunFiles {
 
 impl RunFiles {
     pub(super) fn create(dir: PathBuf) -> Result<Self, Error> {
-        fs::create_private_dir(&dir)?;
+        fs::create_private_dir(&dir).map_err(Error::store)?;
         let tmp = Path::new("/tmp");
         let control = tempfile::Builder::new()
             .prefix("kl-")
@@ -35,7 +35,8 @@ impl RunFiles {
         fs::write_private(
             &dir.join(CONTROL),
             control.path().as_os_str().as_encoded_bytes(),
-        )?;
+        )
+        .map_err(Error::store)?;
         Ok(RunFiles { dir, control })
     }
 
@@ -55,14 +56,14 @@ impl RunFiles {
     /// The content, byte-exact; gives the playbook's path.
     pub(super) fn write_content(&self, content: &Content) -> Result<PathBuf, Error> {
         let project = self.project();
-        fs::create_private_dir(&project)?;
+        fs::create_private_dir(&project).map_err(Error::store)?;
         for file in &content.files {
             let path = project.join(&file.path);
             if let Some(parent) = path.parent() {
-                fs::create_private_dir(parent)?;
+                fs::create_private_dir(parent).map_err(Error::store)?;
             }
             let mode = if file.executable { 0o700 } else { 0o600 };
-            fs::write_with_mode(&path, &file.bytes, mode)?;
+            fs::write_with_mode(&path, &file.bytes, mode).map_err(Error::store)?;
         }
         Ok(project.join(&content.entry))
     }
@@ -72,13 +73,13 @@ impl RunFiles {
         let path = self.dir.join(VARIABLES);
         let text = serde_json::to_vec(variables)
             .map_err(|e| Error::new(Kind::Local, format!("cannot write the variables: {e}")))?;
-        fs::write_private(&path, &text)?;
+        fs::write_private(&path, &text).map_err(Error::store)?;
         Ok(path)
     }
 
     pub(super) fn write_inventory(&self, text: &str) -> Result<PathBuf, Error> {
         let path = self.dir.join("inventory.yml");
-        fs::write_private(&path, text.as_bytes())?;
+        fs::write_private(&path, text.as_bytes()).map_err(Error::store)?;
         Ok(path)
     }
 }

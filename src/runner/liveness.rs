@@ -20,12 +20,14 @@ pub(super) struct Liveness {
 
 impl Liveness {
     pub(super) fn take(paths: &Paths, id: RunId) -> Result<Self, Error> {
-        fs::create_private_dir(&paths.run(id))?;
+        fs::create_private_dir(&paths.run(id)).map_err(Error::store)?;
         let path = paths.liveness_lock(id);
-        let file = fs::open_lock_file(&path)?;
+        let file = fs::open_lock_file(&path).map_err(Error::store)?;
         // A transaction that was rolled back may have left the file, and a
         // reader may be probing it this instant: wait for either.
-        file.lock().map_err(FsError::of("lock", &path))?;
+        file.lock()
+            .map_err(FsError::of("lock", &path))
+            .map_err(Error::store)?;
         Ok(Liveness { _file: file })
     }
 }
@@ -37,11 +39,11 @@ pub(super) fn is_alive(paths: &Paths, id: RunId) -> Result<bool, Error> {
     let file = match File::open(&path) {
         Ok(file) => file,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(FsError::of("open the lock file", &path)(e).into()),
+        Err(e) => return Err(Error::store(FsError::of("open the lock file", &path)(e))),
     };
     match file.try_lock_shared() {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(e)) => Err(FsError::of("probe the lock", &path)(e).into()),
+        Err(TryLockError::Error(e)) => Err(Error::store(FsError::of("probe the lock", &path)(e))),
     }
 }

@@ -189,7 +189,7 @@ impl Progress {
             return (RunEnding::Unreachable, Some(reason));
         }
         if self.results == 0 {
-            return self.nothing_done(exit, said, workdir);
+            return self.nothing_done(request, exit, said, workdir);
         }
         if exit.code != Some(0) {
             let code = exit
@@ -225,15 +225,31 @@ impl Progress {
         (RunEnding::Success, None)
     }
 
-    /// What to do about an unreachable host.
-    pub(super) fn hint(&self, ending: RunEnding, known_hosts: &Path) -> Option<String> {
-        match (&self.unreachable, ending) {
-            (Some((_, said)), RunEnding::Unreachable) => unreachable::explain(said, known_hosts).1,
+    /// What to do about it, where that is known.
+    pub(super) fn hint(
+        &self,
+        request: &RunRequest,
+        ending: RunEnding,
+        known_hosts: &Path,
+    ) -> Option<String> {
+        match (&self.unreachable, ending, &request.targets) {
+            (Some((_, said)), RunEnding::Unreachable, _) => {
+                unreachable::explain(said, known_hosts).1
+            }
+            (_, RunEnding::NoHosts, Targets::None) => {
+                Some("name hosts with --host, or an inventory with -i".to_owned())
+            }
             _ => None,
         }
     }
 
-    fn nothing_done(&self, exit: Exit, said: &str, workdir: &Path) -> (RunEnding, Option<String>) {
+    fn nothing_done(
+        &self,
+        request: &RunRequest,
+        exit: Exit,
+        said: &str,
+        workdir: &Path,
+    ) -> (RunEnding, Option<String>) {
         if exit.code == Some(0) && !self.started {
             return (
                 RunEnding::AnsibleError,
@@ -247,10 +263,19 @@ impl Progress {
                 Some(syntax::error_text(said, workdir)),
             );
         }
+        let options = &request.options;
+        let limited = options.limit.is_some();
+        let tagged = options.tags.is_some() || options.skip_tags.is_some();
         let reason = if no_hosts || self.plays == 0 || self.hosts.is_empty() {
-            "no play matched a host"
+            match &request.targets {
+                Targets::None => "no play matched a host, and the run was given none",
+                _ if limited => "no play matched a host within the limit",
+                _ => "no play matched a host",
+            }
+        } else if tagged {
+            "the hosts matched, but no task has these tags"
         } else {
-            "no task ran on any host"
+            "the hosts matched, but no task ran on any of them"
         };
         (RunEnding::NoHosts, Some(reason.to_owned()))
     }

@@ -14,7 +14,7 @@ use crate::env::Env;
 use crate::error::Error;
 use crate::paths::Paths;
 use crate::store::Tx;
-use crate::store::runs::{History, NewRun};
+use crate::store::runs::NewRun;
 
 /// A registered server that the run is meant for.
 #[derive(Debug, Clone)]
@@ -87,7 +87,6 @@ pub struct RunRequest {
 /// command knows.
 pub struct RegisteredRun {
     id: RunId,
-    pub(super) history: History,
     pub(super) _alive: Liveness,
 }
 
@@ -105,7 +104,6 @@ pub fn register(
     env: &Env,
     request: &RunRequest,
 ) -> Result<RegisteredRun, Error> {
-    let history = tx.runs().history(&request.playbook)?;
     let id = tx.runs().insert(&NewRun {
         playbook: &request.playbook,
         version: request.version,
@@ -122,7 +120,6 @@ pub fn register(
     })?;
     Ok(RegisteredRun {
         id,
-        history,
         _alive: Liveness::take(paths, id)?,
     })
 }

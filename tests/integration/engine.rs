@@ -38,7 +38,12 @@ impl Bench {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let paths = Paths::at(dir.path());
-        let env = Env::snapshot();
+        let path = crate::program::path_without_lint().to_str().unwrap();
+        let home = dir.path().to_str().unwrap();
+        let env = Env::fixed(
+            &[("PATH", path), ("HOME", home), ("LANG", "C.UTF-8")],
+            "tester",
+        );
         migrate(&paths, Clock::System, &env).unwrap();
         for made in [paths.ansible(), paths.locks()] {
             std::fs::create_dir_all(made).unwrap();
@@ -291,4 +296,45 @@ fn variables_keep_their_types_and_their_file_is_gone() {
     });
     let text = bench.output_of(&result.unwrap());
     assert!(text.contains("str int a b é it's \\\"$HOME\\\""), "{text}");
+}
+
+#[test]
+fn a_difference_is_told_once_and_not_that_of_a_secret() {
+    let b = Bench::new();
+    let to = b.dir.path().join("made.txt");
+    let text = play(&format!(
+        "    - name: A file is written
+      ansible.builtin.copy:
+        content: \"hello there\\n\"
+        dest: {to}
+        mode: \"0600\"
+    - name: A secret is written
+      ansible.builtin.copy:
+        content: \"geheim\\n\"
+        dest: {to}.secret
+        mode: \"0600\"
+      no_log: true
+",
+        to = to.display()
+    ));
+    b.push("play", &text);
+    let inventory = b.inventory(&["a"]);
+    let (result, events) = b.run("play", |ask| {
+        ask.inventory = Some(inventory);
+        ask.check = true;
+        ask.diff = true;
+    });
+    assert_eq!(result.unwrap().ending, RunEnding::Success);
+    let diffs: Vec<&String> = events
+        .0
+        .iter()
+        .filter_map(|e| match e {
+            RunEvent::Diff { host, text, .. } if host == "a" => Some(text),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(diffs.len(), 1, "{diffs:?}");
+    assert!(diffs[0].contains("+hello there"), "{diffs:?}");
+    assert!(!format!("{:?}", events.0).contains("geheim"));
+    assert!(!to.exists(), "a check wrote the file");
 }

@@ -146,3 +146,45 @@ fn a_host_that_tasks_are_delegated_to_is_claimed_and_has_no_results_of_its_own()
         .collect();
     assert_eq!(names, ["a"]);
 }
+
+#[test]
+fn a_delegate_that_is_known_is_claimed_at_the_plays_start() {
+    let p = Program::initialised();
+    let inventory = local_inventory(&p, &["a", "b", "c"]);
+    p.push(
+        "later",
+        "---
+- name: By another, later
+  hosts: a
+  gather_facts: false
+  tasks:
+    - name: Something else first
+      ansible.builtin.wait_for:
+        path: \"{{ lookup('env', 'KLOIGOS_TEST_DIR') }}/go\"
+        timeout: 30
+    - name: In a block
+      block:
+        - name: Work on another
+          ansible.builtin.debug:
+            msg: x
+          delegate_to: b
+    - name: Only known when it runs
+      ansible.builtin.set_fact:
+        other: c
+    - name: Work on one that was not known
+      ansible.builtin.debug:
+        msg: x
+      delegate_to: \"{{ other }}\"
+",
+    );
+    let later = spawn(&p, &["run", "later", "-i", &inventory]);
+    running(&p, "1");
+    let locks = p.store().join("locks");
+    until(30, "the delegate is claimed", || {
+        locks.join("host-name-b").exists()
+    });
+    assert!(!locks.join("host-name-c").exists());
+    p.file("go", "");
+    ended(later, 40).exits(0);
+    assert!(locks.join("host-name-c").exists());
+}

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::net::UnixStream;
 
 use super::super::cancel::Signals;
-use super::super::claims::{Attempt, HostClaims, HostKey, Line, joined};
+use super::super::claims::{Attempt, HostClaims, HostKey, Line};
 use super::{End, Execution, OnClaimed, POLL};
 use crate::ansible::events::PlayHost;
 use crate::ansible::launch;
@@ -32,14 +32,14 @@ impl Execution<'_, '_> {
         })
     }
 
-    /// Waits in line until all of `wanted` is had beside `held`.
+    /// Waits in line until `held` has all of `wanted` too.
     pub(super) async fn claim(
         &mut self,
         wanted: Vec<HostKey>,
-        held: HostClaims,
+        held: &mut HostClaims,
         signals: &mut Signals,
         child: Option<&mut tokio::process::Child>,
-    ) -> Result<HostClaims, End> {
+    ) -> Result<(), End> {
         let line = Line {
             store: self.engine.store,
             paths: self.engine.paths,
@@ -56,13 +56,14 @@ impl Execution<'_, '_> {
         let mut told: Vec<WaitsFor> = Vec::new();
         let mut child = child;
         loop {
-            let (waits, next) = match line.attempt(&wanted, &held).map_err(End::Failed)? {
+            let (waits, next) = match line.attempt(&wanted, held).map_err(End::Failed)? {
                 Attempt::Had(had) => {
                     self.engine
                         .store
                         .write(|tx| Ok(tx.claims().hold(self.id)?))
                         .map_err(End::Failed)?;
-                    return Ok(joined(held, had));
+                    held.join(had);
+                    return Ok(());
                 }
                 Attempt::Waits { waits_for, next } => (waits_for, next),
                 Attempt::Deadlock(other) => {
@@ -117,12 +118,12 @@ impl Execution<'_, '_> {
     pub(super) async fn grant(
         &mut self,
         hosts: &[PlayHost],
-        claims: HostClaims,
+        claims: &mut HostClaims,
         signals: &mut Signals,
         child: &mut tokio::process::Child,
         channel: &UnixStream,
         on_claimed: OnClaimed<'_>,
-    ) -> Result<HostClaims, End> {
+    ) -> Result<(), End> {
         let servers = self
             .engine
             .store
@@ -150,7 +151,7 @@ impl Execution<'_, '_> {
             );
             self.emit(RunEvent::Warning { text });
         }
-        let claims = self.claim(wanted, claims, signals, Some(child)).await?;
+        self.claim(wanted, claims, signals, Some(child)).await?;
         self.begin(on_claimed).map_err(End::Failed)?;
         let own = hosts.iter().filter(|h| !h.delegate);
         if own.clone().count() > 0 || hosts.is_empty() {
@@ -172,8 +173,7 @@ impl Execution<'_, '_> {
                 Kind::Local,
                 format!("Ansible does not listen any more: {e}"),
             ))
-        })?;
-        Ok(claims)
+        })
     }
 }
 

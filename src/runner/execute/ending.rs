@@ -54,7 +54,9 @@ impl Execution<'_, '_> {
                 .map_or(Kind::Run(ending).exit_code(), Error::exit_code),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             reason: outcome.reason.clone(),
-            hint: self.progress.hint(ending, &self.engine.paths.known_hosts()),
+            hint: self
+                .progress
+                .hint(self.request, ending, &self.engine.paths.known_hosts()),
             in_flight,
             hosts: outcome.hosts.clone(),
         });

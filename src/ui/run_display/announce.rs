@@ -60,6 +60,9 @@ impl Announcer {
                 let text = format!("play `{name}` matches no host (hosts: {pattern})");
                 self.warning(model, &text)
             }
+            // With -v Ansible's own output shows it.
+            RunEvent::Diff { .. } if self.verbose => Vec::new(),
+            RunEvent::Diff { task, host, text } => diff_lines(model, *task, host, text),
             RunEvent::Warning { text } => self.warning(model, text),
             RunEvent::Output { stream, text } => self.output(*stream, text),
             RunEvent::Cancelling { by, in_flight } => {
@@ -208,6 +211,25 @@ impl Announcer {
             .map(|l| Line::verbatim(Tone::Plain, format!("    {l}")))
             .collect()
     }
+}
+
+/// Whole: whoever asks for a difference wants to read it.
+fn diff_lines(model: &Model, task: TaskNo, host: &str, said: &str) -> Vec<Line> {
+    let name = model.tasks.get(&task).map_or("", |t| t.name.as_str());
+    let mut lines = vec![
+        Line::of(Tone::Changed, format!("~ {}", text::line(host)))
+            .add(Tone::Plain, format!(": {name}")),
+    ];
+    lines.extend(text::lines(said.trim_end()).lines().map(|l| {
+        let tone = match l.as_bytes().first() {
+            Some(b'+') => Tone::Good,
+            Some(b'-') => Tone::Bad,
+            Some(b'@') => Tone::Muted,
+            _ => Tone::Plain,
+        };
+        Line::verbatim(tone, format!("    {l}"))
+    }));
+    lines
 }
 
 fn message_lines(message: &str, model: &Model) -> Vec<Line> {

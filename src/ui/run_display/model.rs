@@ -196,6 +196,7 @@ impl Model {
                 });
             }
             RunEvent::PlayEmpty { .. }
+            | RunEvent::Diff { .. }
             | RunEvent::Warning { .. }
             | RunEvent::Output { .. }
             | RunEvent::Stats { .. } => {}

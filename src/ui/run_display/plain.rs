@@ -38,7 +38,7 @@ impl Reporter for Plain<'_> {
         match report {
             Report::Run { at, event } => {
                 let text = self.narrator.observe(*at, event);
-                self.ui.streams.err(&text);
+                self.ui.streams.err(&self.ui.broken_between_words(&text));
             }
             Report::Step(text) => self.ui.step(text),
             Report::Note(text) => self.ui.note(text),
@@ -48,7 +48,7 @@ impl Reporter for Plain<'_> {
 
     fn tick(&mut self, now: Timestamp) {
         let text = self.narrator.tick(now);
-        self.ui.streams.err(&text);
+        self.ui.streams.err(&self.ui.broken_between_words(&text));
     }
 }
 

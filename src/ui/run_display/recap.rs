@@ -46,7 +46,9 @@ pub(super) fn recap(
             format!("  hint: {}", text::line(hint)),
         ));
     }
-    if end.ending.status() == RunStatus::Failed {
+    // Where Kloigos itself knows why, Ansible's banners say nothing more.
+    let known = matches!(end.ending, RunEnding::NoHosts | RunEnding::ClaimTimeout);
+    if end.ending.status() == RunStatus::Failed && !known {
         announcer.last_words().iter().for_each(&mut say);
     }
     if !end.in_flight.is_empty() {
@@ -72,7 +74,7 @@ fn verdict(model: &Model, end: &End, width: usize, palette: Palette) -> Vec<Line
     let run = model.run.map(|r| format!("run {r}: ")).unwrap_or_default();
     let word = match end.ending {
         RunEnding::WouldChange => "success, would change".to_owned(),
-        RunEnding::NoHosts => "failed, no host matched".to_owned(),
+        RunEnding::NoHosts => "failed, nothing was done".to_owned(),
         RunEnding::ClaimTimeout => "failed, a host was not free in time".to_owned(),
         RunEnding::Success
         | RunEnding::TaskFailed
