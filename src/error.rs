@@ -109,6 +109,14 @@ impl Error {
         Error::new(Kind::NotFound, message)
     }
 
+    /// A file of the store's own that cannot be used.
+    pub fn store(e: crate::fs::FsError) -> Self {
+        Error {
+            kind: Kind::Store,
+            ..Error::from(e)
+        }
+    }
+
     pub fn exit_code(&self) -> u8 {
         self.kind.exit_code()
     }

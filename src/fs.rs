@@ -2,7 +2,7 @@
 //! private (directories 0700, files 0600).
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -92,6 +92,25 @@ pub fn read(path: &Path) -> Result<Vec<u8>, FsError> {
     std::fs::read(path).map_err(FsError::of("read", path))
 }
 
+/// Reads what may be a pipe or a device; more than `limit` bytes are an error.
+pub fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, FsError> {
+    let file = File::open(path).map_err(FsError::of("read", path))?;
+    take_at_most(file, limit).map_err(FsError::of("read", path))
+}
+
+/// The same from a stream that is open.
+pub fn take_at_most(from: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it has more than {} KiB", limit / 1024),
+        ));
+    }
+    Ok(bytes)
+}
+
 pub fn read_to_string(path: &Path) -> Result<String, FsError> {
     std::fs::read_to_string(path).map_err(FsError::of("read", path))
 }
@@ -104,6 +123,33 @@ pub fn remove_tree(path: &Path) -> Result<(), FsError> {
         }
         _ => Ok(()),
     }
+}
+
+/// The permission bits.
+pub fn mode(path: &Path) -> Result<u32, FsError> {
+    let meta = std::fs::metadata(path).map_err(FsError::of("look at", path))?;
+    Ok(meta.permissions().mode() & 0o7777)
+}
+
+pub fn set_mode(path: &Path, mode: u32) -> Result<(), FsError> {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+        .map_err(FsError::of("set the permissions of", path))
+}
+
+/// Whether everything in the directory is called, or begins with, one of these
+/// names.
+pub fn holds_only(dir: &Path, names: &[&str]) -> Result<bool, FsError> {
+    let entries = std::fs::read_dir(dir).map_err(FsError::of("read the directory", dir))?;
+    for entry in entries {
+        let name = entry
+            .map_err(FsError::of("read the directory", dir))?
+            .file_name();
+        let name = name.to_string_lossy();
+        if !names.iter().any(|n| name.starts_with(n)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 pub fn is_executable(path: &Path) -> bool {

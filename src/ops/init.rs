@@ -58,11 +58,9 @@ pub fn initialise(
         paths.runs(),
         paths.ansible(),
     ] {
-        fs::create_private_dir(&dir).map_err(|e| Error {
-            kind: Kind::Store,
-            ..Error::from(e)
-        })?;
+        fs::create_private_dir(&dir).map_err(Error::store)?;
     }
+    keep_private(paths, reporter)?;
     let (store, migrated) = migrate(paths, clock, env, reporter)?;
     if let Some(note) = &migrated.journal_note {
         reporter.report(&Report::Warning(note.clone()));
@@ -86,6 +84,31 @@ pub fn initialise(
     })
 }
 
+/// A directory that was there before may be open to others. It is closed when
+/// it is the store's own; in one that holds other things too only its owner
+/// can decide.
+fn keep_private(paths: &Paths, reporter: &mut dyn Reporter) -> Result<(), Error> {
+    let root = paths.root();
+    let mode = fs::mode(root).map_err(Error::store)?;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let ours = ["kloigos.db", "locks", "runs", "ansible", "sources"];
+    if fs::holds_only(root, &ours).map_err(Error::store)? {
+        fs::set_mode(root, 0o700).map_err(Error::store)?;
+        reporter.report(&Report::Note(format!(
+            "made {} private: it was open to other users",
+            root.display()
+        )));
+    } else if mode & 0o022 == 0 {
+        reporter.report(&Report::Warning(format!(
+            "other users can look into {}; `chmod 700` closes it",
+            root.display()
+        )));
+    }
+    Ok(())
+}
+
 /// One process migrates at a time; the lock ends with this call.
 fn migrate(
     paths: &Paths,
@@ -94,16 +117,12 @@ fn migrate(
     reporter: &mut dyn Reporter,
 ) -> Result<(Store, store::Migrated), Error> {
     let path = paths.migration_lock();
-    let as_store = |e: fs::FsError| Error {
-        kind: Kind::Store,
-        ..Error::from(e)
-    };
-    let lock = fs::open_lock_file(&path).map_err(as_store)?;
+    let lock = fs::open_lock_file(&path).map_err(Error::store)?;
     if lock.try_lock().is_err() {
         reporter.report(&Report::Step("waiting for another `kloigos init`".into()));
         lock.lock()
             .map_err(fs::FsError::of("lock", &path))
-            .map_err(as_store)?;
+            .map_err(Error::store)?;
     }
     Ok(store::migrate(paths, *clock, env)?)
 }

@@ -29,6 +29,10 @@ pub enum StoreError {
     Corrupt { path: PathBuf, why: String },
     #[error("the store {} cannot be written: {why}", path.display())]
     NotWritable { path: PathBuf, why: String },
+    #[error("the store {} belongs to UID {owner}, and this is UID {me}", path.display())]
+    Foreign { path: PathBuf, owner: u32, me: u32 },
+    #[error("other users can write into {}, where the store is", .0.display())]
+    OthersWrite(PathBuf),
     #[error("the store {} cannot be opened: {why}", path.display())]
     CannotOpen { path: PathBuf, why: String },
     #[error("the disk that holds the store {} is full", .0.display())]
@@ -96,13 +100,20 @@ impl StoreError {
                 vec!["use the newer kloigos, or another directory with --store; the file was not touched".into()]
             }
             StoreError::Corrupt { path, .. } => vec![format!(
-                "move {} aside and restore a copy, or `kloigos init` to begin anew",
+                "move {} aside, then put a copy back in its place, or `kloigos init` to begin anew",
                 path.display()
             )],
             StoreError::NotWritable { path, .. } | StoreError::CannotOpen { path, .. } => {
                 owner(path).into_iter().chain(owner(path).is_none().then(|| {
                     format!("check the permissions of {} and of its directory, and that the file system is writable", path.display())
                 })).collect()
+            }
+            StoreError::Foreign { path, owner, .. } => vec![format!(
+                "use it as that user (`sudo -u '#{owner}' kloigos …`), or make it yours with `sudo chown -R \"$(id -u)\" {}`",
+                path.parent().unwrap_or(path).display()
+            )],
+            StoreError::OthersWrite(dir) => {
+                vec![format!("`chmod 700 {}` closes it", dir.display())]
             }
             StoreError::Full(_) => vec!["free some space on it, then repeat the command".into()],
             StoreError::Locked { .. } => {

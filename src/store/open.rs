@@ -43,7 +43,14 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
 
 /// For commands that only read: no write reaches the file.
 pub fn open_reader(paths: &Paths, clock: Clock, env: &Env) -> Result<Store, StoreError> {
-    let store = open(paths, clock, env, false)?;
+    let store = match open(paths, clock, env, false) {
+        Err(StoreError::Full(_)) if log_is_empty(paths) => {
+            // WAL cannot make its shared memory, but everything is in the file
+            // itself.
+            with_handle(immutable(&paths.database())?, paths, clock, env, false)?
+        }
+        opened => opened?,
+    };
     store
         .conn
         .pragma_update(None, "query_only", true)
@@ -52,7 +59,29 @@ pub fn open_reader(paths: &Paths, clock: Clock, env: &Env) -> Result<Store, Stor
 }
 
 pub fn open_writer(paths: &Paths, clock: Clock, env: &Env) -> Result<Store, StoreError> {
+    guard(paths)?;
     open(paths, clock, env, true)
+}
+
+/// What root wrote into a user's store that user could not use any more, and
+/// what others can write into nobody should trust.
+fn guard(paths: &Paths) -> Result<(), StoreError> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let me = rustix::process::geteuid().as_raw();
+    let path = paths.database();
+    if let Ok(meta) = std::fs::metadata(&path)
+        && meta.uid() != me
+    {
+        let owner = meta.uid();
+        return Err(StoreError::Foreign { path, owner, me });
+    }
+    let dir = paths.root();
+    match std::fs::metadata(dir) {
+        Ok(meta) if meta.permissions().mode() & 0o022 != 0 => {
+            Err(StoreError::OthersWrite(dir.to_owned()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn open(paths: &Paths, clock: Clock, env: &Env, write: bool) -> Result<Store, StoreError> {
@@ -69,7 +98,17 @@ fn open(paths: &Paths, clock: Clock, env: &Env, write: bool) -> Result<Store, St
             });
         }
     }
-    let conn = connect(&path, write)?;
+    with_handle(connect(&path, write)?, paths, clock, env, write)
+}
+
+fn with_handle(
+    conn: Connection,
+    paths: &Paths,
+    clock: Clock,
+    env: &Env,
+    write: bool,
+) -> Result<Store, StoreError> {
+    let path = paths.database();
     let wrap = |e| StoreError::from_sqlite(e, &path);
     configure(&conn).map_err(wrap)?;
     check_version(&conn, &path)?;
@@ -93,19 +132,7 @@ fn connect(path: &Path, write: bool) -> Result<Connection, StoreError> {
     if !write && crate::fs::is_read_only(path) {
         // WAL wants its shared memory beside the file, which cannot be made
         // here; but nobody can write either, so SQLite need not look for it.
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let encoded: String = path
-            .as_os_str()
-            .as_encoded_bytes()
-            .iter()
-            .map(|b| match b {
-                b'/' | b'.' | b'-' | b'_' => char::from(*b).to_string(),
-                b if b.is_ascii_alphanumeric() => char::from(*b).to_string(),
-                b => format!("%{b:02X}"),
-            })
-            .collect();
-        return Connection::open_with_flags(format!("file:{encoded}?immutable=1"), flags)
-            .map_err(|e| StoreError::from_sqlite(e, path));
+        return immutable(path);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     match Connection::open_with_flags(path, flags) {
@@ -116,6 +143,29 @@ fn connect(path: &Path, write: bool) -> Result<Connection, StoreError> {
         }
         Err(e) => Err(StoreError::from_sqlite(e, path)),
     }
+}
+
+fn log_is_empty(paths: &Paths) -> bool {
+    let mut log = paths.database().into_os_string();
+    log.push("-wal");
+    std::fs::metadata(log).map_or(true, |m| m.len() == 0)
+}
+
+/// As the file stands, no log and no locks.
+fn immutable(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let encoded: String = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|b| match b {
+            b'/' | b'.' | b'-' | b'_' => char::from(*b).to_string(),
+            b if b.is_ascii_alphanumeric() => char::from(*b).to_string(),
+            b => format!("%{b:02X}"),
+        })
+        .collect();
+    Connection::open_with_flags(format!("file:{encoded}?immutable=1"), flags)
+        .map_err(|e| StoreError::from_sqlite(e, path))
 }
 
 fn check_version(conn: &Connection, path: &Path) -> Result<(), StoreError> {
@@ -170,6 +220,7 @@ fn found_version(conn: &Connection, path: &Path) -> Result<Option<u32>, StoreErr
 /// Makes the store, or brings an older one up to date, after a backup beside
 /// it. The caller holds the migration lock. A newer store is refused unchanged.
 pub fn migrate(paths: &Paths, clock: Clock, env: &Env) -> Result<(Store, Migrated), StoreError> {
+    guard(paths)?;
     let path = paths.database();
     let fresh = !path.exists();
     if fresh {

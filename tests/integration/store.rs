@@ -1,5 +1,6 @@
 //! The store through its real migrations: what it refuses, what it keeps.
 
+use crate::program::Program;
 use std::path::Path;
 
 use kloigos::clock::Clock;
@@ -292,4 +293,55 @@ fn events_are_filtered_by_subject_and_by_noun() {
         );
         Ok(())
     });
+}
+
+#[test]
+fn a_store_of_another_user_is_read_but_not_written_by_root() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let p = Program::initialised();
+    let other = Some(rustix::fs::Uid::from_raw(12345));
+    rustix::fs::chown(p.store().join("kloigos.db"), other, None).unwrap();
+    p.run(&["server", "list"]).exits(0);
+    for arguments in [&["ip", "add", "10.0.0.1"][..], &["init"]] {
+        let ran = p.run(arguments).exits(9);
+        assert!(ran.stderr.contains("UID 12345"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_directory_that_others_can_write_is_refused_and_the_stores_own_is_closed() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let open = |path: &std::path::Path| {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o777)).unwrap();
+    };
+    let p = Program::initialised();
+    open(&p.store());
+    let ran = p.run(&["ip", "add", "10.0.0.1"]).exits(9);
+    assert!(ran.stderr.contains("chmod 700"), "{}", ran.stderr);
+    p.run(&["init"]).exits(0);
+    assert_eq!(mode(&p.store()), 0o700);
+    p.run(&["ip", "add", "10.0.0.1"]).exits(0);
+
+    // One that holds other things too is not the store's to close.
+    let p = Program::bare();
+    std::fs::create_dir(p.store()).unwrap();
+    std::fs::write(p.store().join("thesis.txt"), "x").unwrap();
+    open(&p.store());
+    p.run(&["init"]).exits(9);
+    assert_eq!(mode(&p.store()), 0o777);
+}
+
+#[test]
+fn locks_that_cannot_be_made_are_the_stores_fault() {
+    let p = Program::with_server();
+    let locks = p.store().join("locks");
+    std::fs::remove_dir_all(&locks).unwrap();
+    std::fs::write(&locks, "x").unwrap();
+    let ran = p
+        .run(&["alloc", "create", "web", "--key", &p.key()])
+        .exits(9);
+    assert!(ran.stderr.contains("locks"), "{}", ran.stderr);
 }
