@@ -73,12 +73,16 @@ pub fn tags(list: Vec<Tag>) -> Result<BTreeMap<String, String>, Error> {
     Ok(map)
 }
 
+/// No argument that is a text comes near this; a device would never end.
+const TEXT_LIMIT: u64 = 1024 * 1024;
+
 /// The text of a file, or of standard input for `-`.
 pub fn text_of(cx: &Context, path: &Path, what: &str) -> Result<String, Error> {
     let bytes = if path == Path::new("-") {
-        cx.ui.read_input()?
+        cx.ui.read_input(TEXT_LIMIT)?
     } else {
-        crate::fs::read(path).map_err(|e| Error::usage(format!("no {what}: {e}")))?
+        crate::fs::read_at_most(path, TEXT_LIMIT)
+            .map_err(|e| Error::usage(format!("no {what}: {e}")))?
     };
     String::from_utf8(bytes).map_err(|_| Error::usage(format!("{} is not text", path.display())))
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::context::Context;
 use crate::domain::run::{RunEnding, RunOutcome};
 use crate::error::{Error, Kind};
 
@@ -15,7 +16,13 @@ pub struct Ended<'a, T> {
 
 /// Success, or an error that carries the ending's exit code. Its story has
 /// been told by the run's display.
-pub fn exit(outcome: &RunOutcome) -> Result<(), Error> {
+///
+/// What the run came to is the exit code, also when stdout could not be
+/// written.
+pub fn exit(cx: &Context, outcome: &RunOutcome) -> Result<(), Error> {
+    if let Some(failure) = cx.ui.write_failure() {
+        cx.ui.warning(&failure.message);
+    }
     if outcome.ending == RunEnding::Success {
         return Ok(());
     }

@@ -57,7 +57,7 @@ pub struct RunArgs {
     #[arg(long, short = 'C')]
     check: bool,
 
-    /// Show changes of files
+    /// Show what changes in files, or would change
     #[arg(long, short = 'D')]
     diff: bool,
 
@@ -100,5 +100,5 @@ pub fn run(cx: &Context, args: RunArgs) -> Result<(), Error> {
         let mut progress = cx.ui.run_stream();
         ops::runs::run(&opened.services(), ask, &mut *progress)?
     };
-    outcome::exit(&done)
+    outcome::exit(cx, &done)
 }

@@ -80,6 +80,13 @@ impl Hostname {
         if s.len() > 253 || !s.split('.').all(label_ok) {
             return Err(invalid("hostname", s, RULE));
         }
+        if is_ansibles_own(&s.to_ascii_lowercase()) {
+            return Err(invalid(
+                "hostname",
+                s,
+                "Ansible means something else by it; choose another name",
+            ));
+        }
         if s.parse::<std::net::IpAddr>().is_ok() {
             return Err(invalid(
                 "hostname",
@@ -89,6 +96,13 @@ impl Hostname {
         }
         Ok(Hostname(s.to_ascii_lowercase()))
     }
+}
+
+/// Words of Ansible's inventory: a host of such a name is taken for the group,
+/// or for this machine, and is then missing from a run in silence.
+pub fn is_ansibles_own(name: &str) -> bool {
+    matches!(name, "all" | "ungrouped" | "localhost")
+        || matches!(name, "kloigos_server" | "kloigos_source" | "kloigos_target")
 }
 
 name_type! {

@@ -178,13 +178,27 @@ fn choose_unit(tx: &Tx<'_>, wish: &Wish, user: &LoginUser) -> Result<ComputeUnit
             candidates.retain(|c| c.unit.server != server.hostname);
         }
     }
-    placement::choose(wish, &candidates)
-        .map(|c| c.unit.clone())
-        .ok_or_else(|| no_unit(wish, &candidates))
+    if let Some(chosen) = placement::choose(wish, &candidates) {
+        return Ok(chosen.unit.clone());
+    }
+    let mut not_ready = Vec::new();
+    for server in tx.servers().list()? {
+        if server.status != ServerStatus::Ready
+            && tx
+                .compute_units()
+                .list(Some(&server.hostname))?
+                .iter()
+                .any(|u| u.status == CuStatus::Free)
+        {
+            not_ready.push(server);
+        }
+    }
+    Err(no_unit(wish, &candidates, &not_ready))
 }
 
-/// Says which part of the wish nothing fulfils.
-fn no_unit(wish: &Wish, candidates: &[placement::Candidate]) -> Error {
+/// Says which part of the wish nothing fulfils, and which servers would have
+/// units if they were READY.
+fn no_unit(wish: &Wish, candidates: &[placement::Candidate], not_ready: &[Server]) -> Error {
     let mut wanted = Vec::new();
     if let Some(n) = wish.cpus {
         wanted.push(format!("with {n} CPU(s)"));
@@ -202,15 +216,30 @@ fn no_unit(wish: &Wish, candidates: &[placement::Candidate]) -> Error {
         .iter()
         .filter(|c| c.unit.status == CuStatus::Free)
         .count();
-    let message = if wanted.is_empty() {
-        "no compute unit is free on a READY server".to_owned()
-    } else {
-        format!(
+    let mut message = match (wanted.as_slice(), free) {
+        ([], _) => "no compute unit is free on a READY server".to_owned(),
+        (wanted, 0) => format!(
+            "no compute unit is free on a READY server, none {} either",
+            wanted.join(" ")
+        ),
+        (wanted, free) => format!(
             "no free compute unit {} on a READY server ({free} of another kind are free)",
             wanted.join(" ")
-        )
+        ),
     };
-    Error::new(Kind::NoCapacity, message).hint("`kloigos cu list` shows every unit and its state")
+    let Some(first) = not_ready.first() else {
+        return Error::new(Kind::NoCapacity, message)
+            .hint("`kloigos cu list` shows every unit and its state");
+    };
+    let list: Vec<String> = not_ready
+        .iter()
+        .map(|s| format!("{} is {}", s.hostname, s.status))
+        .collect();
+    message.push_str(&format!("; server {}", list.join(", server ")));
+    Error::new(Kind::NoCapacity, message).hint(format!(
+        "`kloigos server init {}` makes it READY",
+        first.hostname
+    ))
 }
 
 fn choose_address(tx: &Tx<'_>, wanted: Option<IpAddr>) -> Result<PoolAddress, Error> {

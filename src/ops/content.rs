@@ -9,7 +9,7 @@ use crate::fs;
 
 /// More than any playbook needs; a directory given by mistake is refused
 /// before it fills the store.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
+pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Never part of a bundle.
 const LEFT_OUT: &[&str] = &[".git", "__pycache__", ".ansible"];

@@ -32,7 +32,7 @@ pub(super) fn engine(services: Services<'_>) -> Result<Engine<'_>, Error> {
     engine_for_checks(services)
 }
 
-/// For what reaches no host: the key does not matter.
+/// For what reaches no host, as far as is known: the key does not matter.
 pub(super) fn engine_for_checks(services: Services<'_>) -> Result<Engine<'_>, Error> {
     Engine::new(
         services.store,

@@ -76,9 +76,10 @@ pub struct ValidateRequest {
     pub variables: Vec<ExtraVar>,
 }
 
+/// What was looked at, and what is doubtful; what Ansible refuses is an error
+/// before this.
 #[derive(Debug, Clone, Serialize)]
 pub struct Validation {
-    pub ok: bool,
     pub warnings: Vec<String>,
     pub checks_run: Vec<String>,
     /// Each with the reason.
@@ -181,6 +182,16 @@ pub fn push(services: &Services<'_>, request: PushRequest) -> Result<Pushed, Err
             .hint("take the secret out, or encrypt it with ansible-vault; without --strict this is a warning"));
     }
     warnings.extend(check(services, &content, &request.variables)?);
+    if let Lint::Findings(findings) = runner::lint(services.env, services.paths, &content)? {
+        if request.strict && !findings.is_empty() {
+            return Err(Error::new(
+                Kind::Refused,
+                format!("ansible-lint: {}", findings.join("; ")),
+            )
+            .hint("mend what it found; without --strict these are warnings"));
+        }
+        warnings.extend(findings);
+    }
     let packed = Packed::of(&content)
         .map_err(|e| Error::new(Kind::Local, format!("cannot pack the playbook: {e}")))?;
     let name = &request.name;
@@ -305,7 +316,6 @@ pub fn validate(services: &Services<'_>, request: ValidateRequest) -> Result<Val
         Lint::NotRun(why) => not_run.push(format!("ansible-lint: {why}")),
     }
     Ok(Validation {
-        ok: true,
         warnings,
         checks_run,
         not_run,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::truth::Truth;
 use super::{Services, lifecycle, playbooks};
 use crate::domain::lifecycle::Lifecycle;
-use crate::domain::name::{Hostname, PlaybookName};
+use crate::domain::name::{Hostname, PlaybookName, is_ansibles_own};
 use crate::domain::report::Reporter;
 use crate::domain::run::{Run, RunId, RunOutcome, RunStatus, Wait};
 use crate::domain::run_event::{HostCounts, WaitsFor};
@@ -63,10 +63,7 @@ fn refuse_lifecycle(ask: &RunAsk) -> Result<(), Error> {
                 lifecycle.command()
             ),
         )
-        .hint(format!(
-            "use `{}`, or try the playbook with --check",
-            lifecycle.command()
-        ))),
+        .hint(format!("use `{}`", lifecycle.command()))),
         _ => Ok(()),
     }
 }
@@ -85,7 +82,12 @@ pub fn run(
     services
         .store
         .read(|tx| playbooks::find(tx, &ask.playbook, ask.version))?;
-    let engine = lifecycle::engine(*services)?;
+    // A run that is given no host may well stay on this machine.
+    let engine = if ask.hosts.is_empty() && ask.inventory.is_none() {
+        lifecycle::engine_for_checks(*services)?
+    } else {
+        lifecycle::engine(*services)?
+    };
     let (run, request) = services.store.write(|tx| {
         let version = playbooks::find(tx, &ask.playbook, ask.version)?;
         let content = tx.playbooks().content(&version)?;
@@ -149,6 +151,14 @@ fn targets(tx: &Tx<'_>, ask: &RunAsk) -> Result<Targets, Error> {
                 port: server.port,
                 user: server.admin_user,
             }),
+            None if is_ansibles_own(&host.to_ascii_lowercase()) => {
+                return Err(Error::usage(format!(
+                    "--host {host}: Ansible means something else by this name"
+                ))
+                .hint(
+                    "for groups give an inventory with -i; plays on this machine need no --host",
+                ));
+            }
             None => other.push(host.clone()),
         }
     }

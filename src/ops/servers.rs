@@ -82,51 +82,81 @@ pub fn add(
                     Kind::Exists,
                     format!("server {} already has {what}", other.hostname),
                 )
-                .hint(format!("`kloigos server show {}` shows it", other.hostname)));
+                .hint(format!("`kloigos server show {0}` shows it; if what it has is wrong, `kloigos server remove {0}` and add it again", other.hostname)));
             }
         }
+        refuse_pool_address(tx, &new)?;
         tx.servers().insert(&new)?;
         for (ordinal, range) in (0u32..).zip(&new.compute_units) {
             tx.compute_units().insert(&new.hostname, ordinal, range)?;
         }
         find(tx, &new.hostname)
     })?;
-    learn_host_key(services, &server, reporter);
+    if let Err(e) = learn_host_key(services, &server, reporter) {
+        reporter.report(&Report::Warning(format!(
+            "no host key of {} yet: {e}",
+            server.hostname
+        )));
+    }
     Ok(server)
 }
 
+/// One machine must not be two servers. Only a public address may be shared,
+/// by machines that one address forwards to from different ports.
 fn clash(new: &NewServer, other: &Server) -> Option<String> {
     if new.hostname == other.hostname {
         return Some("that name".to_owned());
     }
-    if new.private_ip == other.private_ip {
-        return Some(format!("the private address {}", new.private_ip));
+    if let Some(ip) = new.public_ip
+        && (Some(ip), new.port) == (other.public_ip, other.port)
+    {
+        return Some(format!("the address {ip} port {}", new.port));
     }
-    let reached_at = |ip: Option<IpAddr>, private, port| (ip.unwrap_or(private), port);
-    let at = reached_at(new.public_ip, new.private_ip, new.port);
-    (at == (other.ansible_host(), other.port))
-        .then(|| format!("the address {} port {}", at.0, at.1))
+    if new.private_ip == other.private_ip || Some(new.private_ip) == other.public_ip {
+        return Some(format!("the address {}", new.private_ip));
+    }
+    (new.public_ip == Some(other.private_ip)).then(|| format!("the address {}", other.private_ip))
+}
+
+/// An address of the pool moves from server to server with its tenant.
+fn refuse_pool_address(tx: &Tx<'_>, new: &NewServer) -> Result<(), Error> {
+    for ip in [Some(new.private_ip), new.public_ip].into_iter().flatten() {
+        if let Some(address) = tx.addresses().get(ip)? {
+            let whose = match address.allocation {
+                Some(id) => format!("the floating address of allocation {id}"),
+                None => "a floating address of the IP pool".to_owned(),
+            };
+            return Err(Error::new(
+                Kind::Exists,
+                format!("{ip} is {whose}, not one of a server's own"),
+            )
+            .hint("give the server's own address, or `kloigos ip remove` takes a free one out of the pool"));
+        }
+    }
+    Ok(())
 }
 
 /// The key that the host shows at first contact is accepted and told, so that
-/// a later change is refused. A host that does not answer is no error here:
-/// `server init` asks again.
-fn learn_host_key(services: &Services<'_>, server: &Server, reporter: &mut dyn Reporter) {
-    let report = match runner::learn_host_key(
+/// a later change is refused.
+fn learn_host_key(
+    services: &Services<'_>,
+    server: &Server,
+    reporter: &mut dyn Reporter,
+) -> Result<(), Error> {
+    let keys = runner::learn_host_key(
         services.env,
         services.paths,
         server.ansible_host(),
         server.port,
-    ) {
-        Ok(keys) if keys.is_empty() => return,
-        Ok(keys) => Report::Note(format!(
+    )?;
+    if !keys.is_empty() {
+        reporter.report(&Report::Note(format!(
             "accepted the host key of {}: {}",
             server.hostname,
             keys.join(", ")
-        )),
-        Err(e) => Report::Warning(format!("no host key of {} yet: {e}", server.hostname)),
-    };
-    reporter.report(&report);
+        )));
+    }
+    Ok(())
 }
 
 fn check_storage_names(vg: Option<&str>, disks: &[String]) -> Result<(), Error> {
@@ -170,7 +200,8 @@ pub fn init(
     let server = services.store.read(|tx| find(tx, hostname))?;
     let _ = server.begin_init()?;
     let engine = lifecycle::engine(*services)?;
-    learn_host_key(services, &server, reporter);
+    // A host that does not answer is the run's to tell.
+    let _ = learn_host_key(services, &server, reporter);
 
     let (run, request) = services.store.write(|tx| {
         amend_storage(tx, hostname, &amend)?;

@@ -1,11 +1,14 @@
 //! Settings.
 
+use std::path::Path;
+
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Services;
-use crate::domain::settings::{DEFINITIONS, Definition, SettingType, find};
+use crate::domain::settings::{ANSIBLE_PLAYBOOK, DEFINITIONS, Definition, SettingType, find};
 use crate::error::Error;
+use crate::fs;
 use crate::store::Tx;
 
 #[derive(Debug, Clone, Serialize)]
@@ -52,6 +55,24 @@ pub fn get(services: &Services<'_>, name: &str) -> Result<SettingView, Error> {
 pub fn set(services: &Services<'_>, name: &str, value: &str) -> Result<SettingView, Error> {
     let definition = find(name)?;
     let value = definition.check(value)?;
+    if definition.kind == SettingType::Path && !value.is_empty() {
+        let path = Path::new(&value);
+        let unusable = |why: String| {
+            Error::usage(format!(
+                "`{}` is not a value for {name}: {why}",
+                value.escape_debug()
+            ))
+        };
+        let meta = std::fs::metadata(path)
+            .map_err(fs::FsError::of("read", path))
+            .map_err(|e| unusable(e.to_string()))?;
+        if !meta.is_file() {
+            return Err(unusable("it is not a file".to_owned()));
+        }
+        if name == ANSIBLE_PLAYBOOK && !fs::is_executable(path) {
+            return Err(unusable("it cannot be executed".to_owned()));
+        }
+    }
     services.store.write(|tx| {
         tx.settings().set(definition, &value)?;
         view(tx, definition)

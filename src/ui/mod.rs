@@ -131,6 +131,13 @@ impl Ui {
         }
     }
 
+    /// Width for narration; None when nothing shall be wrapped.
+    fn err_width(&self) -> Option<usize> {
+        self.streams
+            .err_is_terminal()
+            .then(|| self.columns.unwrap_or_else(|| self.streams.err_size().0))
+    }
+
     /// The one result of a command: a JSON or YAML document, or its layout.
     pub fn show<T: Serialize>(
         &self,
@@ -193,12 +200,13 @@ impl Ui {
         self.streams.out(text)
     }
 
-    /// Reads all of standard input, for arguments that are `-`.
-    pub fn read_input(&self) -> Result<Vec<u8>, Error> {
-        self.streams.read_input()
+    /// Reads all of standard input, for arguments that are `-`; more than
+    /// `limit` bytes are an error.
+    pub fn read_input(&self, limit: u64) -> Result<Vec<u8>, Error> {
+        self.streams.read_input(limit)
     }
 
-    /// What could not be written to stdout, a closed pipe excepted.
+    /// What could not be written to stdout, a closed pipe excepted; once.
     pub fn write_failure(&self) -> Option<Error> {
         self.streams.take_failure()
     }

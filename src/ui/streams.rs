@@ -2,7 +2,7 @@
 //! them.
 
 use std::cell::{Cell, RefCell};
-use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use console::Term;
@@ -82,13 +82,9 @@ impl Streams {
         Ok(line)
     }
 
-    pub fn read_input(&self) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::new();
-        io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|e| Error::new(Kind::Local, format!("cannot read standard input: {e}")))?;
-        Ok(bytes)
+    pub fn read_input(&self, limit: u64) -> Result<Vec<u8>, Error> {
+        crate::fs::take_at_most(io::stdin().lock(), limit)
+            .map_err(|e| Error::usage(format!("cannot read standard input: {e}")))
     }
 
     pub fn take_failure(&self) -> Option<Error> {

@@ -122,6 +122,17 @@ pub fn wrap(s: &str, max: usize) -> Vec<String> {
     out
 }
 
+/// As [`wrap`], but the first line has `lead` columns less.
+pub fn wrap_after(s: &str, lead: usize, max: usize) -> Vec<String> {
+    // A word that cannot be broken stands for what comes before.
+    let filler = "x".repeat(lead);
+    let mut lines = wrap(&format!("{filler}{s}"), max);
+    if let Some(first) = lines.first_mut() {
+        first.drain(..lead.min(first.len()));
+    }
+    lines
+}
+
 /// A running clock: `0:07`, `12:40`, `1:02:03`.
 pub fn clock(d: Duration) -> String {
     let s = d.as_secs();
@@ -238,6 +249,7 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrap("  a b\n\nc", 4), ["  a", "  b", "", "c"]);
         assert_eq!(wrap("漢字漢", 4), ["漢字", "漢"]);
+        assert_eq!(wrap_after("one two three", 4, 9), ["one", "two three"]);
     }
 
     #[test]

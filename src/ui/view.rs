@@ -12,6 +12,7 @@ enum Block {
     Fields(Vec<(&'static str, Cell)>),
     Table(Table),
     Text(String),
+    Prose(String),
 }
 
 #[derive(Debug, Clone, Default)]
@@ -70,6 +71,12 @@ impl View {
         self
     }
 
+    /// Sentences, broken between words where there is a width.
+    pub fn prose(mut self, text: impl Into<String>) -> Self {
+        self.blocks.push(Block::Prose(text.into()));
+        self
+    }
+
     /// A host's one word.
     pub fn verdict(counts: &HostCounts) -> Cell {
         Cell::toned(counts.verdict(), verdict_tone(counts))
@@ -86,7 +93,7 @@ impl View {
             .iter()
             .filter_map(|b| match b {
                 Block::Table(t) => Some(t.left_out(width)),
-                Block::Heading(_) | Block::Fields(_) | Block::Text(_) => None,
+                Block::Heading(_) | Block::Fields(_) | Block::Text(_) | Block::Prose(_) => None,
             })
             .flatten()
             .collect();
@@ -112,6 +119,13 @@ impl View {
                     }
                 }
                 Block::Table(table) => out.push_str(&table.render(width, palette)),
+                Block::Prose(text) => {
+                    let text = text::lines(text.trim_end());
+                    for line in text::wrap(&text, width.unwrap_or(usize::MAX)) {
+                        out.push_str(&line);
+                        out.push('\n');
+                    }
+                }
                 Block::Text(text) => {
                     let text = text::lines(text);
                     out.push_str(&text);

@@ -91,6 +91,41 @@ fn servers_are_checked_before_anything_is_written() {
             11,
             "127.0.0.21",
         ),
+        // One machine by its other address.
+        (
+            vec![
+                "b",
+                "--private-ip",
+                "10.0.0.1",
+                "--public-ip",
+                "127.0.0.21",
+                "--cu",
+                "0",
+            ],
+            11,
+            "127.0.0.21",
+        ),
+        // A floating address is no server's own.
+        (
+            vec!["b", "--private-ip", "192.0.2.10", "--cu", "0"],
+            11,
+            "IP pool",
+        ),
+        (
+            vec!["all", "--private-ip", "10.0.0.1", "--cu", "0"],
+            2,
+            "another name",
+        ),
+        (
+            vec!["Localhost", "--private-ip", "10.0.0.1", "--cu", "0"],
+            2,
+            "another name",
+        ),
+        (
+            vec!["--private-ip", "10.0.0.1", "--cu", "0", "b"],
+            2,
+            "goes before --cu",
+        ),
     ] {
         refused(&p, &add(&extra), code, part);
     }
@@ -142,6 +177,7 @@ fn allocations_are_checked_before_anything_is_written() {
             "192.0.2.99",
         ),
         (vec!["web", "--key", &key, "--ip", "x"], 2, "x"),
+        (vec!["web", "--key", "/dev/zero"], 2, "more than"),
     ] {
         let mut all = vec!["alloc", "create"];
         all.extend(arguments);
@@ -157,6 +193,7 @@ fn what_is_not_there_is_not_found() {
         &["server", "init", "x"],
         &["server", "remove", "x", "--yes"],
         &["cu", "show", "x-cu00"],
+        &["cu", "show", "x"],
         &["alloc", "show", "x"],
         &["alloc", "delete", "x", "--yes"],
         &["alloc", "retry", "x"],
@@ -186,6 +223,20 @@ fn addresses_settings_and_runs_are_checked() {
         2,
         "many",
     );
+    refused(
+        &p,
+        &["setting", "set", "ssh.private_key_file", "/nonexistent"],
+        2,
+        "/nonexistent",
+    );
+    refused(
+        &p,
+        &["setting", "set", "ssh.private_key_file", "/tmp"],
+        2,
+        "not a file",
+    );
+    p.push("LOCAL", LOCAL);
+    refused(&p, &["run", "LOCAL", "--host", "all"], 2, "something else");
     refused(&p, &["run", "SERVER_INIT"], 4, "kloigos server init");
     refused(
         &p,
@@ -248,31 +299,116 @@ fn a_key_file_that_is_gone_is_said_before_anything_changes() {
 }
 
 #[test]
-fn ansible_that_is_gone_is_said_before_anything_changes() {
-    let p = Program::with_server();
-    p.run(&[
-        "setting",
-        "set",
-        "ansible.playbook_path",
-        "/nonexistent/ansible-playbook",
-    ])
-    .exits(0);
-    refused(
-        &p,
-        &["alloc", "create", "web", "--key", &p.key()],
-        10,
-        "/nonexistent/ansible-playbook",
+fn a_key_file_that_is_gone_does_not_stop_a_run_on_this_machine() {
+    let p = Program::initialised();
+    p.push("LOCAL", LOCAL);
+    let key = p.file("id", "x");
+    p.run(&["setting", "set", "ssh.private_key_file", &key])
+        .exits(0);
+    std::fs::remove_file(&key).unwrap();
+    p.run(&["run", "LOCAL"]).exits(0);
+}
+
+const LOCAL: &str = "---
+- name: Here
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: One step
+      ansible.builtin.debug:
+        msg: here
+";
+
+#[test]
+fn tags_that_no_task_has_are_named_and_hosts_are_not_blamed() {
+    let p = Program::initialised();
+    p.push("LOCAL", LOCAL);
+    let ran = p.run(&["run", "LOCAL", "--tags", "nosuch"]).exits(8);
+    assert!(
+        ran.stderr.contains("no task has these tags"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("no host matched"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_run_without_hosts_says_how_to_name_some() {
+    let p = Program::initialised();
+    p.push("REMOTE", &LOCAL.replace("localhost", "web"));
+    let ran = p.run(&["run", "REMOTE"]).exits(8);
+    assert!(ran.stderr.contains("--host"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("PLAY RECAP"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_full_standard_output_does_not_make_a_run_a_failure() {
+    let p = Program::initialised();
+    p.push("LOCAL", LOCAL);
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = p
+        .command(&["run", "LOCAL", "--format", "json"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("cannot write to standard output"), "{said}");
+}
+
+#[test]
+fn units_of_a_server_that_is_not_ready_are_named_when_none_is_free() {
+    let p = Program::initialised();
+    p.add_alpha(&["0-1"]).exits(6);
+    p.json(&["ip", "add", "192.0.2.10"]);
+    let ran = p
+        .run(&["alloc", "create", "web", "--key", &p.key()])
+        .exits(12);
+    assert!(ran.stderr.contains("alpha is INIT_FAIL"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("kloigos server init alpha"),
+        "{}",
+        ran.stderr
     );
 }
 
 #[test]
-fn validate_passes_on_what_ansible_lint_finds() {
+fn ansible_that_is_gone_is_said_before_anything_changes() {
+    let p = Program::with_server();
+    let gone = p.file("ansible-playbook", "#!/bin/sh\n");
+    std::fs::set_permissions(&gone, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    p.run(&["setting", "set", "ansible.playbook_path", &gone])
+        .exits(0);
+    std::fs::remove_file(&gone).unwrap();
+    refused(
+        &p,
+        &["alloc", "create", "web", "--key", &p.key()],
+        10,
+        &gone,
+    );
+}
+
+#[test]
+fn validate_and_push_pass_on_what_ansible_lint_finds() {
     let p = Program::initialised();
     let poor = p.file(
         "poor.yml",
         "---\n- hosts: all\n  tasks:\n    - ansible.builtin.shell: echo hi\n",
     );
-    let validation = p.json(&["playbook", "validate", "--path", &poor]);
+    let with_lint = |arguments: &[&str]| {
+        let output = p
+            .command(arguments)
+            .env("PATH", crate::program::search_path())
+            .output()
+            .unwrap();
+        crate::program::Ran::of(&output)
+    };
+    let validation = with_lint(&["playbook", "validate", "--path", &poor, "--format", "json"])
+        .exits(0)
+        .json();
     let run: Vec<_> = validation["checks_run"]
         .as_array()
         .unwrap()
@@ -282,6 +418,20 @@ fn validate_passes_on_what_ansible_lint_finds() {
     let warnings = validation["warnings"].to_string();
     assert!(warnings.contains("no-changed-when"), "{validation}");
     assert!(warnings.contains("playbook.yml:"), "{validation}");
+
+    let strict = with_lint(&["playbook", "push", "POOR", &poor, "--strict"]).exits(7);
+    assert!(
+        strict.stderr.contains("no-changed-when"),
+        "{}",
+        strict.stderr
+    );
+    p.run(&["playbook", "show", "POOR"]).exits(3);
+    let pushed = with_lint(&["playbook", "push", "POOR", &poor]).exits(0);
+    assert!(
+        pushed.stderr.contains("no-changed-when"),
+        "{}",
+        pushed.stderr
+    );
 }
 
 #[test]

@@ -89,5 +89,5 @@ pub fn run(cx: &Context, args: CreateArgs) -> Result<(), Error> {
     )?;
     drop(progress);
     view::done(cx, &done)?;
-    outcome::exit(&done.run)
+    outcome::exit(cx, &done.run)
 }

@@ -44,5 +44,5 @@ pub fn run(cx: &Context, args: DeleteArgs) -> Result<(), Error> {
     )?;
     drop(progress);
     view::done(cx, &done)?;
-    outcome::exit(&done.run)
+    outcome::exit(cx, &done.run)
 }

@@ -30,5 +30,5 @@ pub fn run(cx: &Context, args: RetryArgs) -> Result<(), Error> {
     )?;
     drop(progress);
     view::done(cx, &done)?;
-    outcome::exit(&done.run)
+    outcome::exit(cx, &done.run)
 }

@@ -11,12 +11,17 @@ use crate::ui::{Cell, Tone, View};
 #[command(before_help = "Example:\n  kloigos cu show lab1-cu00")]
 pub struct ShowArgs {
     /// Id of the unit, as `kloigos cu list` shows it
-    cu: ComputeUnitId,
+    cu: String,
 }
 
 pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
     let opened = cx.reader()?;
-    let detail = ops::compute_units::show(&opened.services(), &args.cu)?;
+    // What cannot be an id is not one of the store's either.
+    let id = ComputeUnitId::parse(&args.cu).map_err(|e| {
+        Error::not_found(format!("there is no such compute unit: {e}"))
+            .hint("`kloigos cu list` shows them all")
+    })?;
+    let detail = ops::compute_units::show(&opened.services(), &id)?;
     cx.ui.show(&detail, || {
         let unit = &detail.unit;
         View::new().fields([

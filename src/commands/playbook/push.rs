@@ -51,7 +51,7 @@ pub struct PushArgs {
 
 pub fn run(cx: &Context, args: PushArgs) -> Result<(), Error> {
     let source = if args.path == Path::new("-") {
-        PushSource::Stdin(cx.ui.read_input()?)
+        PushSource::Stdin(cx.ui.read_input(ops::content::MAX_BYTES)?)
     } else {
         PushSource::Path(args.path)
     };

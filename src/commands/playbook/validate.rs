@@ -46,7 +46,9 @@ pub fn run(cx: &Context, args: ValidateArgs) -> Result<(), Error> {
             name,
             version: args.version,
         },
-        (None, Some(path)) if path == Path::new("-") => ValidateWhat::Stdin(cx.ui.read_input()?),
+        (None, Some(path)) if path == Path::new("-") => {
+            ValidateWhat::Stdin(cx.ui.read_input(ops::content::MAX_BYTES)?)
+        }
         (None, Some(path)) => ValidateWhat::Path(path),
         (None, None) => return Err(Error::usage("name a playbook, or files with --path")),
     };

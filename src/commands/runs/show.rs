@@ -25,7 +25,7 @@ pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
     cx.ui.show(&detail, || {
         let mut view = View::new().fields(view::fields(cx, &detail.run));
         if !detail.waits_for.is_empty() {
-            view = view.heading("Waits for").text(
+            view = view.heading("Waits for").prose(
                 detail
                     .waits_for
                     .iter()
@@ -52,7 +52,7 @@ fn failures(mut view: View, detail: &RunDetail) -> View {
                 text.push_str(line);
             }
         }
-        view = view.text(text);
+        view = view.prose(text);
     }
     view
 }

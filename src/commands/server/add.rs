@@ -54,7 +54,7 @@ pub struct AddArgs {
     profile: Profile,
 
     /// CPUs of one compute unit: 0-3, 0-6:2 or 0,2,5; once for each unit
-    #[arg(long, value_name = "RANGE", required = true, num_args = 1..)]
+    #[arg(long, value_name = "RANGE", required = true, num_args = 1.., value_parser = unit_range)]
     cu: Vec<CpuRange>,
 
     #[command(flatten)]
@@ -89,6 +89,16 @@ pub(super) struct StorageArgs {
     /// GiB for each compute unit [default: the space there is, split evenly]
     #[arg(long = "disk-size", value_name = "GIB", value_parser = clap::value_parser!(u32).range(1..))]
     pub disk_size_gb: Option<u32>,
+}
+
+/// `--cu` takes several values, and so also a name that follows them.
+fn unit_range(typed: &str) -> Result<CpuRange, String> {
+    CpuRange::parse(typed).map_err(|e| match Hostname::parse(typed) {
+        Ok(_) if typed.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            format!("{e}; the name of the server goes before --cu")
+        }
+        _ => e.to_string(),
+    })
 }
 
 pub fn run(cx: &Context, args: AddArgs) -> Result<(), Error> {
@@ -138,5 +148,5 @@ pub fn run(cx: &Context, args: AddArgs) -> Result<(), Error> {
     )?;
     drop(progress);
     view::done(cx, &done)?;
-    outcome::exit(&done.run)
+    outcome::exit(cx, &done.run)
 }

@@ -51,5 +51,5 @@ pub fn run(cx: &Context, args: InitArgs) -> Result<(), Error> {
     )?;
     drop(progress);
     view::done(cx, &done)?;
-    outcome::exit(&done.run)
+    outcome::exit(cx, &done.run)
 }
