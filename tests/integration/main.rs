@@ -9,6 +9,7 @@ mod engine_end;
 mod engine_prompts;
 mod house;
 mod lifecycle;
+mod power_cut;
 mod processes;
 mod program;
 mod ssh;

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::program::{Program, Ran};
 
 /// A store whose runs go to the scripted executor.
-fn faked() -> Program {
+pub fn faked() -> Program {
     let p = Program::initialised();
     let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/ansible-playbook");
     p.run(&["setting", "set", "ansible.playbook_path", fake])
@@ -19,7 +19,7 @@ fn faked() -> Program {
     p
 }
 
-fn faked_server(units: usize) -> Program {
+pub fn faked_server(units: usize) -> Program {
     let p = faked();
     let ranges: Vec<String> = (0..units).map(|n| n.to_string()).collect();
     let ranges: Vec<&str> = ranges.iter().map(String::as_str).collect();
@@ -27,7 +27,7 @@ fn faked_server(units: usize) -> Program {
     p
 }
 
-fn pid(child: &Child) -> Pid {
+pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap()
 }
 
@@ -85,6 +85,86 @@ fn fifty_creates_at_once_never_share_a_unit_an_address_or_a_uid() {
         assert_eq!(values.len(), 40, "two share a {field}");
     }
     assert!(all.iter().all(|a| a["status"] == "ALLOCATED"));
+}
+
+#[test]
+fn thirty_runs_on_overlapping_hosts_never_share_one_and_keep_their_order() {
+    let p = faked();
+    p.run(&["setting", "set", "runs.max_concurrent", "6"])
+        .exits(0);
+    // Seven hosts; each run takes two or three, so that all depend on each
+    // other somehow.
+    let hosts_of = |n: usize| -> Vec<String> {
+        let mut picked = vec![n % 7, (n * 3 + 1) % 7, (n * 5 + 2) % 7];
+        picked.sort_unstable();
+        picked.dedup();
+        picked
+            .iter()
+            .map(|h| format!("127.0.0.{}", 40 + h))
+            .collect()
+    };
+    let children: Vec<Child> = (0..30)
+        .map(|n| {
+            let hosts = hosts_of(n);
+            let mut arguments = vec!["run", "fake", "--format", "json", "--wait", "300s"];
+            for host in &hosts {
+                arguments.extend(["--host", host]);
+            }
+            p.command(&arguments)
+                .env("FAKE_HOSTS", hosts.join(" "))
+                .env("FAKE_SECONDS", "0.3")
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .inspect(|_| std::thread::sleep(Duration::from_millis(100)))
+                .unwrap()
+        })
+        .collect();
+    let mut waited = 0;
+    for child in children {
+        let ran = Ran::of(&child.wait_with_output().unwrap()).exits(0);
+        waited += usize::from(ran.stdout.contains("\"event\":\"queued\""));
+    }
+    assert!(waited > 10, "only {waited} had to wait");
+    assert!(!p.path().join("shared").exists(), "two worked on one host");
+
+    // The same from what is on record.
+    let runs = p.json(&["runs", "list", "--status", "success"]);
+    let time = |run: &serde_json::Value, field: &str| -> jiff::Timestamp {
+        run[field].as_str().unwrap().parse().unwrap()
+    };
+    let mut spans = Vec::new();
+    for run in runs.as_array().unwrap() {
+        let hosts: Vec<String> = run["request"]["hosts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|h| h.as_str().unwrap().to_owned())
+            .collect();
+        let [asked, from, to] = ["queued_at", "started_at", "ended_at"].map(|f| time(run, f));
+        spans.push((hosts, asked, from, to));
+    }
+    assert_eq!(spans.len(), 30);
+    // Between the request and the place in the line a process may be slow.
+    let slack = jiff::SignedDuration::from_secs(1);
+    let mut in_order = 0;
+    for (i, a) in spans.iter().enumerate() {
+        for b in &spans[i + 1..] {
+            if !a.0.iter().any(|h| b.0.contains(h)) {
+                continue;
+            }
+            assert!(a.3 <= b.2 || b.3 <= a.2, "{a:?} and {b:?} overlap");
+            let (first, second) = if a.1 < b.1 { (a, b) } else { (b, a) };
+            if second.1.duration_since(first.1) > slack {
+                assert!(first.2 < second.2, "{second:?} went before {first:?}");
+                in_order += 1;
+            }
+        }
+    }
+    assert!(
+        in_order > 100,
+        "only {in_order} pairs say something of order"
+    );
 }
 
 #[test]
