@@ -200,6 +200,43 @@ fn a_long_line_never_blocks_and_is_cut_on_a_character() {
     assert!(!text.contains('\u{fffd}'), "a character was cut");
 }
 
+/// The most memory that the process had, in KiB; sampled until its end.
+fn peak_memory(child: &mut Child) -> u64 {
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        if let Some(line) = text.lines().find_map(|l| l.strip_prefix("VmHWM:")) {
+            peak = line.trim().trim_end_matches(" kB").parse().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    peak
+}
+
+#[test]
+fn memory_does_not_grow_with_what_ansible_writes() {
+    let p = faked();
+    let peak = |scenario: &str| {
+        let mut child = p
+            .command(&["run", "fake"])
+            .env("FAKE_SCENARIO", scenario)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let peak = peak_memory(&mut child);
+        assert!(child.wait().unwrap().success());
+        peak
+    };
+    // More than the cap of what is stored, so that both have filled it.
+    let (some, much) = (peak("flood-2"), peak("flood-50"));
+    assert!(
+        much < some + 4096,
+        "{some} KiB for 2 MB, {much} KiB for 50 MB"
+    );
+}
+
 #[test]
 fn a_background_process_that_holds_the_output_does_not_delay_the_end() {
     let p = faked();
