@@ -11,6 +11,8 @@ mod house;
 mod lifecycle;
 mod processes;
 mod program;
+mod secrets;
+mod secrets_typed;
 mod ssh;
 mod sshd;
 mod store;
