@@ -45,9 +45,25 @@ impl<'x> Listeners<'x> {
     }
 
     pub(super) fn tell(&mut self, event: RunEvent) {
-        let Some(event) = self.masked(event) else {
-            return;
-        };
+        if let Some(event) = self.masked(event) {
+            self.pass_on(event);
+        }
+    }
+
+    /// No more output comes: what was held back is told.
+    pub(super) fn end_output(&mut self) {
+        for (stream, text) in [
+            (OutputStream::Stdout, self.stdout.end(self.masker)),
+            (OutputStream::Stderr, self.stderr.end(self.masker)),
+        ] {
+            if !text.is_empty() {
+                self.pass_on(RunEvent::Output { stream, text });
+            }
+        }
+    }
+
+    /// Only for what is masked already.
+    fn pass_on(&mut self, event: RunEvent) {
         if let RunEvent::Output {
             stream: OutputStream::Stderr,
             text,

@@ -16,3 +16,4 @@ mod secrets_typed;
 mod ssh;
 mod sshd;
 mod store;
+mod variables;

@@ -29,6 +29,14 @@ impl Flow {
             .collect()
     }
 
+    /// What was held back when no more comes, as the last line.
+    pub fn end(&mut self, masker: &Masker) -> String {
+        match self.held.is_empty() {
+            true => String::new(),
+            false => self.pass(masker, "\n"),
+        }
+    }
+
     fn known(&mut self, masker: &Masker, text: &str) -> String {
         let whole_line = text.ends_with('\n');
         if whole_line && self.held.is_empty() {

@@ -75,6 +75,16 @@ fn a_secret_is_found_wherever_a_long_line_is_cut() {
 }
 
 #[test]
+fn a_line_that_never_ends_is_shown_in_the_end() {
+    let masker = Masker::new(["hunter22"]);
+    let mut flow = Flow::default();
+    assert_eq!(flow.end(&masker), "");
+    let shown = flow.pass(&masker, "some text and hunter22 and hunter") + &flow.end(&masker);
+    assert_eq!(shown, "some text and ******** and hunter\n");
+    assert_eq!(flow.end(&masker), "");
+}
+
+#[test]
 fn what_is_left_of_a_secret_at_a_cut_is_hidden() {
     let masker = Masker::new(["hunter22"]);
     assert_eq!(

@@ -20,6 +20,7 @@ fn masked(masker: &Masker, error: Error) -> Error {
 
 impl Execution<'_, '_> {
     pub(super) fn finish(mut self, end: End, on_end: OnEnd<'_>) -> Result<RunOutcome, Error> {
+        self.listeners.end_output();
         let masker = self.listeners.masker();
         let said = self.listeners.said();
         let mut exit_code = None;
