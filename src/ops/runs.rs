@@ -205,7 +205,7 @@ fn files(services: &Services<'_>, variables: &[ExtraVar]) -> Result<Vec<PathBuf>
     variables
         .iter()
         .filter_map(|v| match v {
-            ExtraVar::File(path) => Some(secrets::path_of(services.env, path)),
+            ExtraVar::File(path) => Some(services.env.file(path)),
             ExtraVar::Value { .. } => None,
         })
         .map(|path| {

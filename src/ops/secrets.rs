@@ -1,6 +1,6 @@
 //! What is secret in a run, made ready before the run is registered.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -87,14 +87,6 @@ impl SecretAsk {
     }
 }
 
-/// Relative to where the user stands; `~/` as Ansible takes it.
-pub(super) fn path_of(env: &Env, path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), env.get("HOME")) {
-        (Ok(rest), Some(home)) => Path::new(home).join(rest),
-        _ => env.cwd.join(path),
-    }
-}
-
 /// A file that Ansible will read: there, readable, no directory.
 pub(super) fn readable(path: &Path, what: &str) -> Result<(), Error> {
     let found = std::fs::metadata(path)
@@ -114,7 +106,7 @@ pub(super) fn readable(path: &Path, what: &str) -> Result<(), Error> {
 
 /// The password in a file. A program that prints it is started by Ansible.
 pub(super) fn password(env: &Env, path: &Path, what: &str) -> Result<Password, Error> {
-    let path = path_of(env, path);
+    let path = env.file(path);
     readable(&path, what)?;
     if crate::fs::is_executable(&path) {
         return Ok(Password::File(path));

@@ -57,7 +57,7 @@ pub fn execute(
     runtime.block_on(async {
         let started = Instant::now();
         let id = run.id();
-        let masker = request.masker();
+        let masker = super::hidden::masker(&request, engine.env);
         let mut execution = Execution {
             listeners: Listeners::new(
                 &masker,

@@ -10,6 +10,7 @@ pub mod claims;
 mod engine;
 mod execute;
 mod files;
+mod hidden;
 mod key;
 mod listeners;
 mod liveness;

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use super::liveness::Liveness;
 use crate::domain::lifecycle::Lifecycle;
-use crate::domain::masker::Masker;
 use crate::domain::name::{Hostname, LoginUser, PlaybookName};
 use crate::domain::playbook::Content;
 use crate::domain::run::{Requester, RunId, Wait};
@@ -110,24 +109,6 @@ impl RunRequest {
             all.insert(name.clone(), secret::literal(value.clone()));
         }
         all
-    }
-
-    /// Hides all that is secret in this run.
-    pub(super) fn masker(&self) -> Masker {
-        let mut hidden: Vec<String> = self
-            .secrets
-            .reveal()
-            .iter()
-            .chain(self.secret_files.iter().flat_map(|f| f.values()))
-            .flat_map(|(_, value)| secret::texts(value))
-            .collect();
-        let vaults = self.options.vaults.iter().map(|v| &v.password);
-        for password in self.options.become_password.iter().chain(vaults) {
-            if let Password::Text(text) = password {
-                hidden.push(text.reveal().to_owned());
-            }
-        }
-        Masker::new(hidden.iter().map(String::as_str))
     }
 }
 

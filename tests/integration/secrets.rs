@@ -90,6 +90,43 @@ fn a_secret_reaches_the_playbook_and_no_other_place() {
 }
 
 #[test]
+fn a_secret_is_hidden_where_long_texts_are_cut() {
+    let p = Program::initialised();
+    p.push(
+        "long",
+        &play(
+            r#"    - name: Lines that come in pieces
+      ansible.builtin.debug:
+        msg: "{{ 'x' * item }}{{ pw }}"
+      loop: "{{ range(65500, 65540, 3) | list }}"
+    - name: Messages that are shortened
+      ansible.builtin.fail:
+        msg: "{{ 'x' * (4096 - item) }}{{ pw }}"
+      loop: "{{ range(1, 9) | list }}"
+      ignore_errors: true
+"#,
+        ),
+    );
+    let inventory = local_inventory(&p, &["a"]);
+    p.run(&["setting", "set", "runs.output_max_bytes", "8000000"])
+        .exits(0);
+    let ran = p.run(&[
+        "run",
+        "long",
+        "-i",
+        &inventory,
+        "-s",
+        "pw=hunter22",
+        "--format",
+        "json",
+        "-v",
+    ]);
+    let ran = ran.exits(0);
+    nowhere(&p, &ran, &["hunter22", "xhunt", "xhu", "unter22"]);
+    assert!(ran.stdout.contains("[cut]"));
+}
+
+#[test]
 fn secret_files_are_lines_or_mappings_and_keep_their_types() {
     let p = Program::initialised();
     p.push(

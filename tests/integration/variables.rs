@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::engine_end::local_inventory;
-use crate::program::Program;
+use crate::program::{Program, Ran};
 use crate::secrets::{nowhere, play};
 
 /// Texts that YAML, a shell or a template would take for something else.
@@ -202,6 +202,24 @@ fn relative_password_files_are_the_users_and_their_words_are_hidden() {
     nowhere(&p, &ran, &["vault-hunter", "become-hunter"]);
     let output = p.run(&["runs", "output", "1"]).stdout;
     assert!(output.contains("********\\n********"), "{output}");
+}
+
+#[test]
+fn a_password_file_of_the_environment_is_hidden_too() {
+    let p = Program::initialised();
+    let vault = p.file("vault.txt", "vault-hunter\n");
+    let tell = "    - name: Tell\n      ansible.builtin.debug:\n        msg: vault-hunter\n";
+    p.push("tell", &play(tell));
+    let inventory = local_inventory(&p, &["a"]);
+    for (key, value) in [
+        ("ANSIBLE_VAULT_PASSWORD_FILE", vault.clone()),
+        ("ANSIBLE_VAULT_IDENTITY_LIST", format!("dev@{vault}")),
+    ] {
+        let mut command = p.command(&["run", "tell", "-i", &inventory, "-v"]);
+        let ran = Ran::of(&command.env(key, value).output().unwrap()).exits(0);
+        assert!(ran.stderr.contains("********"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("vault-hunter"), "{}", ran.stderr);
+    }
 }
 
 #[test]
