@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A snapshot of the environment and of who runs the program.
 #[derive(Debug, Clone)]
@@ -76,6 +76,15 @@ impl Env {
         self.vars
             .iter()
             .map(|(k, v)| (k.as_os_str(), v.as_os_str()))
+    }
+
+    /// A file that the user names: relative to where they stand; `~/` is home,
+    /// as Ansible takes it where the shell leaves it.
+    pub fn file(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.get("HOME")) {
+            (Ok(rest), Some(home)) => Path::new(home).join(rest),
+            _ => self.cwd.join(path),
+        }
     }
 
     /// The first executable file of that name on PATH.

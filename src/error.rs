@@ -146,6 +146,7 @@ usage_errors!(
     crate::domain::cpu::CpuRangeError,
     crate::domain::address::AddressError,
     crate::domain::ssh_key::SshKeyError,
+    crate::domain::secret::SecretError,
     crate::domain::variables::VariableError,
     crate::domain::transition::UnknownWord,
 );

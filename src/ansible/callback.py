@@ -11,6 +11,7 @@ is gone and the run ends.
 import json
 import os
 import queue
+import re
 import signal
 import socket
 import sys
@@ -33,6 +34,9 @@ DOCUMENTATION = """
 
 MESSAGE_LIMIT = 4096
 DIFF_LIMIT = 64 * 1024
+HIDDEN = "its output is hidden by no_log"
+# Before a text is cut: what is left of a key would not be known for one.
+PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 PAUSE = ("pause", "ansible.builtin.pause", "ansible.legacy.pause")
 GRACE_SECONDS = 4
 
@@ -158,7 +162,7 @@ class Channel:
 
 def shorten(text):
     text = text if isinstance(text, str) else json.dumps(text, default=str)
-    text = text.strip()
+    text = PRIVATE_KEY.sub("********", text).strip()
     return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " [cut]"
 
 
@@ -175,6 +179,7 @@ def message(result):
         if isinstance(text, str) and text.strip() and text.strip() not in parts:
             if key in ("exception", "module_stdout") and parts and not str(parts[0]).startswith("MODULE FAILURE"):
                 continue
+            text = PRIVATE_KEY.sub("********", text)
             parts.append(shorten("\n".join(text.strip().splitlines()[-12:])))
             break
     for item in result.get("results") or []:
@@ -182,6 +187,25 @@ def message(result):
             parts.append(shorten("item %s: %s" % (item.get("item", item.get("_ansible_item_label", "")), item["msg"])))
             break
     return "\n".join(parts) or None
+
+
+def keep_silent(name):
+    """From 2.19 on, Ansible prints the exception and the warnings of a task whose result no_log hides."""
+    original = getattr(CallbackBase, name, None)
+    if original is None:
+        return
+
+    def handle(self, result, *args, **kwargs):
+        if isinstance(result, dict) and "censored" in result:
+            for key in ("exception", "warnings", "deprecations"):
+                result.pop(key, None)
+        return original(self, result, *args, **kwargs)
+
+    setattr(CallbackBase, name, handle)
+
+
+for method in ("_handle_warnings", "_handle_exception"):
+    keep_silent(method)
 
 
 class CallbackModule(CallbackBase):
@@ -412,14 +436,17 @@ class CallbackModule(CallbackBase):
         begun = self.started.pop((host.name, task._uuid), None)
         took = 0 if begun is None else int((time.monotonic() - begun) * 1000)
         said = None
-        if status in ("failed", "ignored", "unreachable"):
+        hidden = "censored" in data or data.get("_ansible_no_log") or task.no_log is True
+        if hidden:
+            said = HIDDEN if status in ("failed", "ignored", "unreachable") else None
+        elif status in ("failed", "ignored", "unreachable"):
             said = message(data)
         elif status == "skipped":
             said = shorten(data["skip_reason"]) if data.get("skip_reason") else None
         self.send("result", task=self.number(task), host=host.name, status=status,
                   changed=bool(data.get("changed")) if changed is None else changed,
                   duration_ms=took, message=said)
-        for text in data.get("warnings") or []:
+        for text in [] if hidden else data.get("warnings") or []:
             self.send("warning", text=shorten(text))
 
     def v2_runner_on_ok(self, result):
@@ -441,7 +468,7 @@ class CallbackModule(CallbackBase):
         for item in items:
             if not isinstance(item, dict) or not item.get("diff") or not item.get("changed"):
                 continue
-            text = self._get_diff(item["diff"])
+            text = PRIVATE_KEY.sub("********", self._get_diff(item["diff"]))
             if len(text) > DIFF_LIMIT:
                 text = text[:DIFF_LIMIT] + "\n[diff truncated]\n"
             if text.strip():

@@ -12,5 +12,6 @@ mod outcome;
 pub mod playbook;
 pub mod run;
 pub mod runs;
+mod secrets;
 pub mod server;
 pub mod setting;

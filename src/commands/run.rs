@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::commands::arguments::WaitArgs;
 use crate::commands::outcome;
+use crate::commands::secrets::SecretArgs;
 use crate::context::Context;
 use crate::domain::name::PlaybookName;
 use crate::domain::variables::ExtraVar;
@@ -19,7 +20,8 @@ use crate::ops::runs::RunAsk;
 #[command(before_help = "\
 Example:
   kloigos run PATCH --host lab1
-  kloigos run PATCH -i inventory.yml --limit web -e reboot:=true --check --diff")]
+  kloigos run PATCH -i inventory.yml --limit web -e reboot:=true --check --diff
+  kloigos run PATCH --host lab1 -s db_password --secret-file secrets.env -K")]
 pub struct RunArgs {
     /// Name of the playbook
     #[arg(value_name = "PLAYBOOK")]
@@ -65,19 +67,17 @@ pub struct RunArgs {
     #[arg(long, requires = "check")]
     detailed_exitcode: bool,
 
-    /// File with the password for become
-    #[arg(long, value_name = "F")]
-    become_password_file: Option<PathBuf>,
-
-    /// Vault identity, as Ansible takes it
-    #[arg(long = "vault-id", value_name = "ID")]
-    vault_ids: Vec<String>,
+    #[command(flatten)]
+    secrets: SecretArgs,
 
     #[command(flatten)]
     wait: WaitArgs,
 }
 
 pub fn run(cx: &Context, args: RunArgs) -> Result<(), Error> {
+    let become_password_file = args.secrets.become_password_file.clone();
+    let vault_ids = args.secrets.vault_ids();
+    let secrets = args.secrets.ask(cx, &vault_ids)?;
     let ask = RunAsk {
         playbook: args.playbook,
         version: args.version,
@@ -90,8 +90,9 @@ pub fn run(cx: &Context, args: RunArgs) -> Result<(), Error> {
         check: args.check,
         diff: args.diff,
         detailed_exitcode: args.detailed_exitcode,
-        become_password_file: args.become_password_file,
-        vault_ids: args.vault_ids,
+        become_password_file,
+        vault_ids,
+        secrets,
         wait: args.wait.wait(),
         verbosity: cx.ui.verbosity(),
     };

@@ -15,6 +15,12 @@ pub enum VariableError {
     Json { name: String, why: String },
 }
 
+/// As Ansible takes it.
+pub fn is_variable_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
 /// One `-e` of the command line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExtraVar {
@@ -42,9 +48,7 @@ impl std::str::FromStr for ExtraVar {
             Some(name) => (name, true),
             None => (left, false),
         };
-        let ok = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if !ok {
+        if !is_variable_name(name) {
             return Err(VariableError::Name(name.escape_debug().to_string()));
         }
         let value = if typed {

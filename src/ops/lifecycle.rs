@@ -10,6 +10,7 @@ use crate::domain::allocation::{Allocation, AllocationStatus};
 use crate::domain::lifecycle::Lifecycle;
 use crate::domain::name::PlaybookName;
 use crate::domain::run::{INTERRUPTED, RunId, RunOutcome, RunStatus};
+use crate::domain::secret::SecretVars;
 use crate::domain::server::{HostFacts, Server, ServerStatus};
 use crate::domain::settings;
 use crate::error::Error;
@@ -81,6 +82,8 @@ pub(super) fn request(
         }]),
         request_json: json!({ "variables": variables }),
         variables,
+        secrets: SecretVars::default(),
+        secret_files: Vec::new(),
         var_files: Vec::new(),
         options: RunOptions {
             verbosity: options.verbosity,

@@ -12,6 +12,7 @@ mod lifecycle;
 mod packaged;
 pub mod playbooks;
 pub mod runs;
+pub mod secrets;
 pub mod servers;
 pub mod settings;
 mod truth;

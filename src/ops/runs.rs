@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::secrets::{self, SecretAsk};
 use super::truth::Truth;
 use super::{Services, lifecycle, playbooks};
 use crate::domain::lifecycle::Lifecycle;
@@ -14,6 +15,7 @@ use crate::domain::report::Reporter;
 use crate::domain::run::{Run, RunId, RunOutcome, RunStatus, Wait};
 use crate::domain::run_event::{HostCounts, WaitsFor};
 use crate::domain::variables::ExtraVar;
+use crate::domain::vault::VaultId;
 use crate::error::{Error, Kind};
 use crate::runner::{self, RunOptions, RunRequest, TargetServer, Targets};
 use crate::store::Tx;
@@ -35,7 +37,8 @@ pub struct RunAsk {
     pub diff: bool,
     pub detailed_exitcode: bool,
     pub become_password_file: Option<PathBuf>,
-    pub vault_ids: Vec<String>,
+    pub vault_ids: Vec<VaultId>,
+    pub secrets: SecretAsk,
     pub wait: Wait,
     pub verbosity: u8,
 }
@@ -70,15 +73,20 @@ fn refuse_lifecycle(ask: &RunAsk) -> Result<(), Error> {
 
 pub fn run(
     services: &Services<'_>,
-    ask: RunAsk,
+    mut ask: RunAsk,
     reporter: &mut dyn Reporter,
 ) -> Result<RunOutcome, Error> {
     refuse_lifecycle(&ask)?;
-    for file in ask.become_password_file.iter().chain(&ask.inventory) {
-        std::fs::metadata(file)
-            .map_err(crate::fs::FsError::of("read", file))
+    if let Some(inventory) = &ask.inventory {
+        std::fs::metadata(inventory)
+            .map_err(crate::fs::FsError::of("read", inventory))
             .map_err(Error::usage)?;
     }
+    let become_password = secrets::become_password(services, &ask)?;
+    let vaults = secrets::vaults(services.env, &ask.vault_ids, &ask.secrets.vault_passwords)?;
+    let mut variables = values(&ask.variables);
+    ask.secrets.take_over(&mut variables)?;
+    let var_files = files(services, &ask.variables)?;
     services
         .store
         .read(|tx| playbooks::find(tx, &ask.playbook, ask.version))?;
@@ -99,9 +107,11 @@ pub fn run(
             lifecycle: None,
             subject: None,
             targets: targets(tx, &ask)?,
-            request_json: asked(&ask),
-            variables: values(&ask.variables),
-            var_files: files(services, &ask.variables)?,
+            request_json: asked(&ask, &variables),
+            variables: variables.clone(),
+            secrets: ask.secrets.variables.clone(),
+            secret_files: ask.secrets.files.clone(),
+            var_files: var_files.clone(),
             options: RunOptions {
                 check: ask.check,
                 diff: ask.diff,
@@ -109,8 +119,8 @@ pub fn run(
                 tags: ask.tags.clone(),
                 skip_tags: ask.skip_tags.clone(),
                 verbosity: ask.verbosity,
-                become_password_file: ask.become_password_file.clone(),
-                vault_ids: ask.vault_ids.clone(),
+                become_password: become_password.clone(),
+                vaults: vaults.clone(),
                 detailed_exitcode: ask.detailed_exitcode,
             },
             wait: ask.wait,
@@ -118,6 +128,7 @@ pub fn run(
         let run = runner::register(tx, services.paths, services.env, &request)?;
         Ok::<_, Error>((run, request))
     })?;
+    ask.secrets.warn_of_short(reporter);
     runner::execute(
         run,
         request,
@@ -169,7 +180,7 @@ fn targets(tx: &Tx<'_>, ask: &RunAsk) -> Result<Targets, Error> {
 }
 
 /// The request as the history keeps it.
-fn asked(ask: &RunAsk) -> Value {
+fn asked(ask: &RunAsk, variables: &Map<String, Value>) -> Value {
     json!({
         "hosts": ask.hosts,
         "inventory": ask.inventory,
@@ -178,13 +189,15 @@ fn asked(ask: &RunAsk) -> Value {
         "skip_tags": ask.skip_tags,
         "check": ask.check,
         "diff": ask.diff,
-        "variables": values(&ask.variables),
+        "variables": variables,
+        "secrets": ask.secrets.names(),
         "variable_files": ask.variables.iter().filter_map(|v| match v {
             ExtraVar::File(path) => Some(path),
             ExtraVar::Value { .. } => None,
         }).collect::<Vec<_>>(),
         "become_password_file": ask.become_password_file,
-        "vault_ids": ask.vault_ids,
+        "ask_become_pass": ask.secrets.become_password.is_some(),
+        "vault_ids": ask.vault_ids.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 
@@ -202,13 +215,11 @@ fn files(services: &Services<'_>, variables: &[ExtraVar]) -> Result<Vec<PathBuf>
     variables
         .iter()
         .filter_map(|v| match v {
-            ExtraVar::File(path) => Some(services.env.cwd.join(path)),
+            ExtraVar::File(path) => Some(services.env.file(path)),
             ExtraVar::Value { .. } => None,
         })
         .map(|path| {
-            std::fs::metadata(&path)
-                .map_err(crate::fs::FsError::of("read", &path))
-                .map_err(Error::usage)?;
+            secrets::readable(&path, "variables")?;
             Ok(path)
         })
         .collect()

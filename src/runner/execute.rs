@@ -3,24 +3,24 @@
 mod claiming;
 mod ending;
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::cancel::{Cancel, Signals};
 use super::claims::HostClaims;
 use super::engine::Engine;
 use super::files::RunFiles;
-use super::progress::{Exit, Progress};
+use super::listeners::Listeners;
+use super::progress::Exit;
 use super::recorder::Recorder;
-use super::request::{RegisteredRun, RunRequest, Targets};
+use super::request::{Password, RegisteredRun, RunRequest, Targets};
 use super::streams::{Lines, Output, read_channel, rest_of_channel};
 use crate::ansible::events::{Message, PlayHost, decode};
 use crate::ansible::inventory::{InventoryHost, generated};
 use crate::ansible::launch::{self, Launch, Running};
 use crate::ansible::processes;
-use crate::domain::report::{Report, Reporter};
+use crate::domain::report::Reporter;
 use crate::domain::run::{RunId, RunOutcome};
 use crate::domain::run_event::{OutputStream, RunEvent, TaskNo};
 use crate::domain::text::plain;
@@ -62,17 +62,20 @@ pub fn execute(
             .store
             .read(|tx| tx.runs().history(&request.playbook))
             .unwrap_or_default();
+        let masker = super::hidden::masker(&request, engine.env);
         let mut execution = Execution {
-            recorder: Recorder::new(engine.store, id, engine.output_max),
-            progress: Progress::default(),
+            listeners: Listeners::new(
+                &masker,
+                Recorder::new(engine.store, id, engine.output_max),
+                reporter,
+                engine.clock,
+            ),
             history,
             id,
             engine,
-            reporter,
             request: &request,
             started,
             running_since: None,
-            stderr_tail: VecDeque::new(),
             data: None,
             store_failed: None,
             said_by_name: false,
@@ -103,15 +106,11 @@ enum End {
 struct Execution<'x, 'e> {
     id: RunId,
     engine: &'x Engine<'e>,
-    reporter: &'x mut dyn Reporter,
     request: &'x RunRequest,
     history: crate::store::runs::History,
-    recorder: Recorder<'x>,
-    progress: Progress,
+    listeners: Listeners<'x>,
     started: Instant,
     running_since: Option<Instant>,
-    /// The last lines of Ansible's error stream, for reasons.
-    stderr_tail: VecDeque<String>,
     data: Option<serde_json::Value>,
     /// The first failure to record; the run goes on, and says so at its end.
     store_failed: Option<Error>,
@@ -140,10 +139,7 @@ fn refused(text: &str, variables: &[String]) -> Error {
 
 impl Execution<'_, '_> {
     fn emit(&mut self, event: RunEvent) {
-        let at = self.engine.clock.now();
-        self.recorder.observe(at, &event);
-        self.progress.observe(&event);
-        self.reporter.report(&Report::Run { at, event });
+        self.listeners.tell(event);
     }
 
     /// Records what is due. A store that cannot be written does not stop
@@ -152,10 +148,10 @@ impl Execution<'_, '_> {
         if self.store_failed.is_some() {
             return;
         }
-        if let Err(e) = self.recorder.flush_due() {
-            self.reporter.report(&Report::Warning(format!(
+        if let Err(e) = self.listeners.flush_due() {
+            self.listeners.warn(&format!(
                 "the run goes on, but is not recorded any more: {e}"
-            )));
+            ));
             self.store_failed = Some(e);
         }
     }
@@ -223,7 +219,7 @@ impl Execution<'_, '_> {
     }
 
     fn cancelling(&mut self, cancel: Cancel) {
-        let in_flight = self.progress.in_flight();
+        let in_flight = self.listeners.progress().in_flight();
         self.emit(RunEvent::Cancelling {
             by: cancel.name().to_owned(),
             in_flight,
@@ -235,9 +231,14 @@ impl Execution<'_, '_> {
         let playbook = files.write_content(&request.content)?;
         let inventory = self.inventory(files)?;
         let mut variable_files = request.var_files.clone();
-        if !request.variables.is_empty() {
-            variable_files.push(files.write_variables(&request.variables)?);
+        for (number, file) in request.secret_files.iter().enumerate() {
+            variable_files.push(files.write_secret(&format!("variables-{number}"), file.text())?);
         }
+        let variables = request.all_variables();
+        if !variables.is_empty() {
+            variable_files.push(files.write_variables(&variables)?);
+        }
+        let arguments = arguments(request, files)?;
         let known_hosts = self.engine.paths.known_hosts();
         processes::become_subreaper();
         Ok(launch::start(
@@ -247,7 +248,7 @@ impl Execution<'_, '_> {
                 playbook: &playbook,
                 inventory: inventory.as_deref(),
                 variable_files: &variable_files,
-                arguments: &arguments(request, self.engine.env.cwd.as_path()),
+                arguments: &arguments,
                 callback_dir: &files.callback(),
                 control_dir: files.control(),
                 known_hosts: &known_hosts,
@@ -342,7 +343,7 @@ impl Execution<'_, '_> {
                         cancelled = Some((cancel, Instant::now()));
                     }
                 }
-                _ = ticker.tick() => self.reporter.tick(self.engine.clock.now()),
+                _ = ticker.tick() => self.listeners.tick(),
             }
             if cancelled.is_some_and(|(_, at)| exit.is_none() && at.elapsed() > GRACE) {
                 processes::kill_all(KILL_LIMIT);
@@ -419,7 +420,8 @@ impl Execution<'_, '_> {
                 action,
                 handler,
             } => {
-                let name = plain(&name);
+                // The history knows the name as it was kept.
+                let name = self.listeners.masker().text(&plain(&name)).into_owned();
                 RunEvent::TaskStarted {
                     expected_ms: self.history.task_ms.get(&name).copied(),
                     task: TaskNo(task),
@@ -454,7 +456,8 @@ impl Execution<'_, '_> {
             },
             Message::Warning { text } => RunEvent::Warning { text: plain(&text) },
             Message::Stats { hosts, data } => {
-                self.data = data;
+                let masker = self.listeners.masker();
+                self.data = data.map(|d| masker.value(d));
                 RunEvent::Stats {
                     hosts: hosts.into_iter().map(Into::into).collect(),
                 }
@@ -467,19 +470,13 @@ impl Execution<'_, '_> {
     fn output(&mut self, stream: OutputStream, lines: &mut Lines) {
         while let Some(line) = lines.next() {
             let text = plain(&line);
-            if stream == OutputStream::Stderr {
-                if self.stderr_tail.len() == 200 {
-                    self.stderr_tail.pop_front();
-                }
-                self.stderr_tail.push_back(text.trim_end().to_owned());
-            }
             self.emit(RunEvent::Output { stream, text });
         }
     }
 }
 
 /// Options as ansible-playbook takes them.
-fn arguments(request: &RunRequest, cwd: &Path) -> Vec<OsString> {
+fn arguments(request: &RunRequest, files: &RunFiles) -> Result<Vec<OsString>, Error> {
     let options = &request.options;
     let mut args: Vec<OsString> = Vec::new();
     if options.check {
@@ -498,15 +495,25 @@ fn arguments(request: &RunRequest, cwd: &Path) -> Vec<OsString> {
             args.push(format!("{flag}={value}").into());
         }
     }
-    if let Some(file) = &options.become_password_file {
+    if let Some(password) = &options.become_password {
         args.push("--become-password-file".into());
-        args.push(cwd.join(file).into());
+        args.push(password_file(password, "become", files)?.into());
     }
-    for id in &options.vault_ids {
-        args.push(format!("--vault-id={id}").into());
+    for (number, vault) in options.vaults.iter().enumerate() {
+        let file = password_file(&vault.password, &format!("vault-{number}"), files)?;
+        let mut id = OsString::from(format!("--vault-id={}@", vault.label));
+        id.push(file);
+        args.push(id);
     }
     if options.verbosity > 1 {
         args.push(format!("-{}", "v".repeat(usize::from(options.verbosity - 1))).into());
     }
-    args
+    Ok(args)
+}
+
+fn password_file(password: &Password, name: &str, files: &RunFiles) -> Result<PathBuf, Error> {
+    match password {
+        Password::File(path) => Ok(path.clone()),
+        Password::Text(secret) => files.write_secret(name, secret),
+    }
 }

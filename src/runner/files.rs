@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::playbook::Content;
 use crate::domain::run::RunId;
+use crate::domain::secret::Secret;
 use crate::error::{Error, Kind};
 use crate::fs::{self, FsError};
 use crate::paths::Paths;
@@ -77,6 +78,15 @@ impl RunFiles {
         Ok(path)
     }
 
+    /// A password, or variables that nobody shall read, as they were given.
+    pub(super) fn write_secret(&self, name: &str, secret: &Secret) -> Result<PathBuf, Error> {
+        let dir = self.dir.join(SECRETS);
+        fs::create_private_dir(&dir)?;
+        let path = dir.join(name);
+        fs::write_private(&path, secret.reveal().as_bytes())?;
+        Ok(path)
+    }
+
     pub(super) fn write_inventory(&self, text: &str) -> Result<PathBuf, Error> {
         let path = self.dir.join("inventory.yml");
         fs::write_private(&path, text.as_bytes()).map_err(Error::store)?;
@@ -93,12 +103,14 @@ impl Drop for RunFiles {
 }
 
 const CONTROL: &str = "control";
+const SECRETS: &str = "secrets";
 const VARIABLES: &str = "variables.json";
 const ALIVE: &str = "alive";
 
 /// Removes all but the liveness lock, what may be secret first.
 fn empty(dir: &Path) -> Result<(), FsError> {
     let _ = std::fs::remove_file(dir.join(VARIABLES));
+    let _ = fs::remove_tree(&dir.join(SECRETS));
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),

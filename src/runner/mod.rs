@@ -10,7 +10,9 @@ pub mod claims;
 mod engine;
 mod execute;
 mod files;
+mod hidden;
 mod key;
+mod listeners;
 mod liveness;
 mod orphans;
 mod progress;
@@ -29,5 +31,7 @@ pub use engine::{Engine, prepare_ansible};
 pub use execute::execute;
 pub use key::check_key;
 pub use orphans::{orphan_ids, sweep};
-pub use request::{RegisteredRun, RunOptions, RunRequest, TargetServer, Targets, register};
+pub use request::{
+    Password, RegisteredRun, RunOptions, RunRequest, TargetServer, Targets, Vault, register,
+};
 pub use ssh::{known_host_keys, learn_host_key, ssh_session};

@@ -10,6 +10,7 @@ use crate::domain::lifecycle::Lifecycle;
 use crate::domain::name::{Hostname, LoginUser, PlaybookName};
 use crate::domain::playbook::Content;
 use crate::domain::run::{Requester, RunId, Wait};
+use crate::domain::secret::{self, Secret, SecretFile, SecretVars};
 use crate::env::Env;
 use crate::error::Error;
 use crate::paths::Paths;
@@ -50,6 +51,21 @@ impl Targets {
     }
 }
 
+/// Where Ansible gets a password from.
+#[derive(Debug, Clone)]
+pub enum Password {
+    /// Known here: goes into a private file that lives as long as the run.
+    Text(Secret),
+    /// A program, or a file that is no text: Ansible's own affair.
+    File(PathBuf),
+}
+
+#[derive(Debug, Clone)]
+pub struct Vault {
+    pub label: String,
+    pub password: Password,
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     pub check: bool,
@@ -58,8 +74,8 @@ pub struct RunOptions {
     pub tags: Option<String>,
     pub skip_tags: Option<String>,
     pub verbosity: u8,
-    pub become_password_file: Option<PathBuf>,
-    pub vault_ids: Vec<String>,
+    pub become_password: Option<Password>,
+    pub vaults: Vec<Vault>,
     pub detailed_exitcode: bool,
 }
 
@@ -74,12 +90,26 @@ pub struct RunRequest {
     pub subject: Option<String>,
     pub targets: Targets,
     pub variables: Map<String, Value>,
+    /// As variables they win over all others.
+    pub secrets: SecretVars,
+    pub secret_files: Vec<SecretFile>,
     /// Handed to Ansible unparsed.
     pub var_files: Vec<PathBuf>,
     pub options: RunOptions,
     pub wait: Wait,
     /// What the history keeps of the request, secrets redacted.
     pub request_json: Value,
+}
+
+impl RunRequest {
+    /// As one file for Ansible.
+    pub(super) fn all_variables(&self) -> Map<String, Value> {
+        let mut all = self.variables.clone();
+        for (name, value) in self.secrets.reveal() {
+            all.insert(name.clone(), secret::literal(value.clone()));
+        }
+        all
+    }
 }
 
 /// A run that stands in the store as queued. As long as this value lives, so

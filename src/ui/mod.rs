@@ -5,6 +5,7 @@
 mod messages;
 mod prompt;
 pub mod run_display;
+mod secret_prompt;
 mod streams;
 mod table;
 mod text;

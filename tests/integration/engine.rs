@@ -99,6 +99,7 @@ impl Bench {
             detailed_exitcode: false,
             become_password_file: None,
             vault_ids: Vec::new(),
+            secrets: kloigos::ops::secrets::SecretAsk::default(),
             wait: Wait::Setting,
             verbosity: 0,
         };

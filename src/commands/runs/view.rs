@@ -1,5 +1,7 @@
 //! How runs look.
 
+use serde_json::Value;
+
 use crate::commands::event::view::said;
 use crate::context::Context;
 use crate::domain::run::{Run, RunStatus};
@@ -77,7 +79,8 @@ pub fn fields(cx: &Context, run: &Run) -> Vec<(&'static str, Cell)> {
         ),
         ("ended", Cell::optional(run.ended_at.map(|t| cx.ui.at(t)))),
         ("took", Cell::optional(took(cx, run))),
-        ("request", Cell::new(said(&run.request))),
+        ("variables", Cell::new(variables(&run.request))),
+        ("request", Cell::new(said(&without_variables(&run.request)))),
     ]);
     if let Some(data) = &run.data {
         fields.push(("data", Cell::new(said(data))));
@@ -86,6 +89,31 @@ pub fn fields(cx: &Context, run: &Run) -> Vec<(&'static str, Cell)> {
         fields.push(("Ansible exit", Cell::toned(code, Tone::Muted)));
     }
     fields
+}
+
+/// `reboot=yes pw=(secret)`: the value of a secret was never kept.
+fn variables(request: &Value) -> String {
+    let plain = request.get("variables").map(said).unwrap_or_default();
+    let secret = request.get("secrets").and_then(Value::as_array);
+    let secret = secret
+        .into_iter()
+        .flatten()
+        .filter_map(|name| Some(format!("{}=(secret)", name.as_str()?)));
+    let all: Vec<String> = [plain]
+        .into_iter()
+        .filter(|p| !p.is_empty())
+        .chain(secret)
+        .collect();
+    all.join(" ")
+}
+
+fn without_variables(request: &Value) -> Value {
+    let mut rest = request.clone();
+    if let Some(map) = rest.as_object_mut() {
+        map.remove("variables");
+        map.remove("secrets");
+    }
+    rest
 }
 
 pub fn hosts(hosts: &[HostCounts]) -> Table {

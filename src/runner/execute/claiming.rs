@@ -98,7 +98,7 @@ impl Execution<'_, '_> {
                 }
             };
             tokio::select! {
-                () = tokio::time::sleep(pause) => self.reporter.tick(self.engine.clock.now()),
+                () = tokio::time::sleep(pause) => self.listeners.tick(),
                 cancel = signals.next() => {
                     self.cancelling(cancel);
                     return Err(End::Cancelled(cancel));

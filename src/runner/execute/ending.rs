@@ -1,23 +1,36 @@
 //! The end of a run: its outcome, recorded together with what it acted on.
 
 use super::{End, Execution, OnEnd};
+use crate::domain::masker::Masker;
 use crate::domain::run::{RunEnding, RunOutcome};
 use crate::domain::run_event::RunEvent;
 use crate::error::{Error, Kind};
 use crate::store::Store;
 use crate::store::runs::Ended;
 
+/// What is shown of a failure here may repeat what Ansible said.
+fn masked(masker: &Masker, error: Error) -> Error {
+    let hide = |text: &String| masker.text(text).into_owned();
+    Error {
+        kind: error.kind,
+        message: hide(&error.message),
+        hints: error.hints.iter().map(hide).collect(),
+    }
+}
+
 impl Execution<'_, '_> {
     pub(super) fn finish(mut self, end: End, on_end: OnEnd<'_>) -> Result<RunOutcome, Error> {
-        let said: Vec<String> = self.stderr_tail.iter().cloned().collect();
-        let said = said.join("\n");
+        self.listeners.end_output();
+        let masker = self.listeners.masker();
+        let said = self.listeners.said();
         let mut exit_code = None;
         let mut error = None;
         let (ending, reason) = match end {
             End::Exited(exit, workdir) => {
                 exit_code = exit.code;
                 let known_hosts = self.engine.paths.known_hosts();
-                self.progress
+                self.listeners
+                    .progress()
                     .ending(self.request, exit, &said, &workdir, &known_hosts)
             }
             End::Cancelled(cancel) => (
@@ -26,6 +39,7 @@ impl Execution<'_, '_> {
             ),
             End::NotClaimed(why) => (RunEnding::ClaimTimeout, Some(why)),
             End::Failed(e) => {
+                let e = masked(masker, e);
                 let reason = e.to_string();
                 error = Some(e);
                 (RunEnding::AnsibleError, Some(reason))
@@ -35,14 +49,14 @@ impl Execution<'_, '_> {
             run: self.id,
             status: ending.status(),
             ending,
-            reason,
-            hosts: self.progress.counts(),
+            reason: reason.map(|r| masker.text(&r).into_owned()),
+            hosts: self.listeners.progress().counts(),
             data: self.data.take(),
         };
         let recorded = self.record_end(&outcome, exit_code, on_end);
         let in_flight = match ending {
             RunEnding::Success => Vec::new(),
-            _ => self.progress.in_flight(),
+            _ => self.listeners.progress().in_flight(),
         };
         let elapsed = self.running_since.unwrap_or(self.started).elapsed();
         self.emit(RunEvent::Finished {
@@ -54,9 +68,11 @@ impl Execution<'_, '_> {
                 .map_or(Kind::Run(ending).exit_code(), Error::exit_code),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             reason: outcome.reason.clone(),
-            hint: self
-                .progress
-                .hint(self.request, ending, &self.engine.paths.known_hosts()),
+            hint: self.listeners.progress().hint(
+                self.request,
+                ending,
+                &self.engine.paths.known_hosts(),
+            ),
             in_flight,
             hosts: outcome.hosts.clone(),
         });
@@ -77,7 +93,7 @@ impl Execution<'_, '_> {
         let store: &Store = self.engine.store;
         // Rows that cannot be kept must not keep the end from being recorded:
         // the run would be taken for one whose process died.
-        let kept = self.recorder.flush();
+        let kept = self.listeners.flush();
         store.write(|tx| {
             let run = tx.runs().get(self.id)?.ok_or_else(|| {
                 Error::not_found(format!("run {} is gone from the store", self.id))
