@@ -16,7 +16,16 @@ pub fn orphan_ids(store: &Store, paths: &Paths) -> Result<Vec<RunId>, Error> {
             orphans.push(run.id);
         }
     }
-    Ok(orphans)
+    if orphans.is_empty() {
+        return Ok(orphans);
+    }
+    // One that ended between the two looks is no orphan: its end is recorded
+    // before its lock is free.
+    store.read(|tx| {
+        let live = tx.runs().live()?;
+        orphans.retain(|id| live.iter().any(|r| r.id == *id));
+        Ok(orphans)
+    })
 }
 
 /// Marks each orphan interrupted; `on_orphan` settles what it was acting on,
