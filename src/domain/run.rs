@@ -152,6 +152,18 @@ impl Run {
         }
     }
 
+    /// Only what still lives can be asked to end.
+    pub fn may_cancel(&self) -> Result<(), WrongState> {
+        if self.status.is_live() {
+            Ok(())
+        } else {
+            Err(self.wrong("cancel").hint(format!(
+                "`kloigos runs show {}` tells how it ended",
+                self.id
+            )))
+        }
+    }
+
     pub fn end(&self, ending: RunEnding) -> Result<Change<RunStatus>, WrongState> {
         if self.status.is_live() {
             Ok(Change::new(self.status, ending.status()))

@@ -1,5 +1,7 @@
 //! Runs of any playbook, and their history.
 
+mod cancel;
+
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -17,6 +19,8 @@ use crate::domain::variables::ExtraVar;
 use crate::error::{Error, Kind};
 use crate::runner::{self, RunOptions, RunRequest, TargetServer, Targets};
 use crate::store::Tx;
+
+pub use cancel::cancel;
 
 pub use crate::store::runs::{Failure, RunFilter, TaskSummary};
 
@@ -232,6 +236,15 @@ pub fn list(services: &Services<'_>, filter: &RunFilter) -> Result<Vec<Run>, Err
 fn find(tx: &Tx<'_>, id: RunId) -> Result<Run, Error> {
     tx.runs().get(id)?.ok_or_else(|| {
         Error::not_found(format!("there is no run {id}")).hint("`kloigos runs list` shows them all")
+    })
+}
+
+/// As a reader shows it: one whose process has died is told so.
+fn now_is(services: &Services<'_>, run: Run) -> Result<Run, Error> {
+    Ok(if run.status.is_live() {
+        Truth::see(*services)?.run(run)
+    } else {
+        run
     })
 }
 

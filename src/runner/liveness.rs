@@ -8,6 +8,7 @@
 
 use std::fs::{File, TryLockError};
 
+use super::owner::Owner;
 use crate::domain::run::RunId;
 use crate::error::Error;
 use crate::fs::{self, FsError};
@@ -22,10 +23,11 @@ impl Liveness {
     pub(super) fn take(paths: &Paths, id: RunId) -> Result<Self, Error> {
         fs::create_private_dir(&paths.run(id))?;
         let path = paths.liveness_lock(id);
-        let file = fs::open_lock_file(&path)?;
+        let mut file = fs::open_lock_file(&path)?;
         // A transaction that was rolled back may have left the file, and a
         // reader may be probing it this instant: wait for either.
         file.lock().map_err(FsError::of("lock", &path))?;
+        Owner::write(&mut file).map_err(FsError::of("write", &path))?;
         Ok(Liveness { _file: file })
     }
 }

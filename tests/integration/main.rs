@@ -7,6 +7,7 @@ mod engine;
 mod engine_claims;
 mod engine_end;
 mod engine_prompts;
+mod history;
 mod house;
 mod lifecycle;
 mod processes;

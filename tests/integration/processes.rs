@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::program::{Program, Ran};
 
 /// A store whose runs go to the scripted executor.
-fn faked() -> Program {
+pub fn faked() -> Program {
     let p = Program::initialised();
     let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/ansible-playbook");
     p.run(&["setting", "set", "ansible.playbook_path", fake])
@@ -31,7 +31,7 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap()
 }
 
-fn alive(pid: u32) -> bool {
+pub fn alive(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|s| {
         !s.rsplit_once(") ")
             .is_some_and(|(_, rest)| rest.starts_with('Z'))
@@ -175,7 +175,7 @@ fn stubborn_pids(child: &Child) -> Vec<u32> {
     found
 }
 
-fn start_stubborn(p: &Program) -> (Child, Vec<u32>) {
+pub fn start_stubborn(p: &Program) -> (Child, Vec<u32>) {
     let child = p
         .command(&["run", "fake"])
         .env("FAKE_SCENARIO", "stubborn")

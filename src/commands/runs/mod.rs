@@ -1,5 +1,6 @@
 //! The history of runs.
 
+mod cancel;
 mod list;
 mod output;
 mod show;
@@ -20,6 +21,7 @@ pub enum RunsCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Output(output::OutputArgs),
+    Cancel(cancel::CancelArgs),
 }
 
 impl RunsCommand {
@@ -28,6 +30,7 @@ impl RunsCommand {
             RunsCommand::List(args) => list::run(cx, args),
             RunsCommand::Show(args) => show::run(cx, args),
             RunsCommand::Output(args) => output::run(cx, args),
+            RunsCommand::Cancel(args) => cancel::run(cx, args),
         }
     }
 }
