@@ -116,6 +116,8 @@ pub struct Run {
     pub queued_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// What the run's own process gave; None for runs of older builds.
+    pub exit_code: Option<u8>,
     /// Ansible's own exit code, for information.
     pub ansible_exit: Option<i32>,
     /// One line: why it did not succeed.

@@ -1,6 +1,7 @@
 //! Runs of any playbook, and their history.
 
 mod cancel;
+mod follow;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use crate::runner::{self, RunOptions, RunRequest, TargetServer, Targets};
 use crate::store::Tx;
 
 pub use cancel::cancel;
+pub use follow::{exit_code, follow};
 
 pub use crate::store::runs::{Failure, RunFilter, TaskSummary};
 
@@ -240,12 +242,11 @@ fn find(tx: &Tx<'_>, id: RunId) -> Result<Run, Error> {
 }
 
 /// As a reader shows it: one whose process has died is told so.
-fn now_is(services: &Services<'_>, run: Run) -> Result<Run, Error> {
-    Ok(if run.status.is_live() {
-        Truth::see(*services)?.run(run)
-    } else {
-        run
-    })
+fn now_is(services: &Services<'_>, id: RunId) -> Result<Run, Error> {
+    // The kernel first: a run's end is recorded before its lock is free.
+    let alive = runner::is_alive(services.paths, id)?;
+    let run = services.store.read(|tx| find(tx, id))?;
+    Ok(if alive { run } else { run.as_interrupted() })
 }
 
 pub fn show(services: &Services<'_>, id: RunId) -> Result<RunDetail, Error> {

@@ -34,7 +34,7 @@ impl Liveness {
 
 /// A run whose file is gone is dead too. A lock call that fails for another
 /// reason is an error, never an answer.
-pub(super) fn is_alive(paths: &Paths, id: RunId) -> Result<bool, Error> {
+pub fn is_alive(paths: &Paths, id: RunId) -> Result<bool, Error> {
     let path = paths.liveness_lock(id);
     let file = match File::open(&path) {
         Ok(file) => file,

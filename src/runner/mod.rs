@@ -29,6 +29,7 @@ pub use claims::waits_for;
 pub use engine::{Engine, prepare_ansible};
 pub use execute::execute;
 pub use key::check_key;
+pub use liveness::is_alive;
 pub use orphans::{orphan_ids, sweep};
 pub use owner::ask_to_end;
 pub use request::{RegisteredRun, RunOptions, RunRequest, TargetServer, Targets, register};

@@ -2,7 +2,7 @@
 
 use super::{files, liveness};
 use crate::domain::run::{INTERRUPTED, Run, RunEnding, RunId};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::paths::Paths;
 use crate::store::runs::Ended;
 use crate::store::{Store, Tx};
@@ -52,6 +52,7 @@ pub fn sweep(
                     ansible_exit: None,
                     data: None,
                     hosts: &hosts,
+                    exit_code: Kind::Run(RunEnding::Interrupted).exit_code(),
                 },
             )?;
             tx.claims().clear(id)?;

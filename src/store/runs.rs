@@ -109,6 +109,8 @@ pub struct Ended<'a> {
     pub ansible_exit: Option<i32>,
     pub data: Option<&'a serde_json::Value>,
     pub hosts: &'a [HostCounts],
+    /// What the run's own process gives.
+    pub exit_code: u8,
 }
 
 fn signed(n: u64) -> i64 {
@@ -229,7 +231,7 @@ impl Runs<'_> {
             .conn()
             .execute(
                 "UPDATE runs SET status = ?3, ending = ?4, reason = ?5, ansible_exit = ?6,
-                   data = ?7, ended_at = ?8
+                   data = ?7, ended_at = ?8, exit_code = ?9
                  WHERE id = ?1 AND status = ?2",
                 params![
                     id.0,
@@ -239,7 +241,8 @@ impl Runs<'_> {
                     ended.reason,
                     ended.ansible_exit,
                     ended.data.map(serde_json::Value::to_string),
-                    self.0.now().0
+                    self.0.now().0,
+                    ended.exit_code
                 ],
             )
             .map_err(self.0.wrap())?;
@@ -500,6 +503,33 @@ impl Runs<'_> {
             .map_err(self.0.wrap())
     }
 
+    /// What was stored after the piece `last`, with the number of each piece,
+    /// until `f` breaks.
+    pub fn output_after(
+        &self,
+        id: RunId,
+        last: Option<i64>,
+        f: &mut dyn FnMut(i64, OutputStream, &str) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "SELECT seq, stream, text FROM run_output WHERE run_id = ?1 AND seq > ?2
+                 ORDER BY seq",
+            )
+            .and_then(|mut s| {
+                let mut rows = s.query(params![id.0, last.unwrap_or(-1)])?;
+                while let Some(row) = rows.next()? {
+                    let text: String = row.get("text")?;
+                    if f(row.get("seq")?, parsed(row, "stream")?, &text).is_break() {
+                        break;
+                    }
+                }
+                Ok(())
+            })
+            .map_err(self.0.wrap())
+    }
+
     /// From the last run of the playbook that succeeded, checks apart.
     pub fn history(&self, playbook: &PlaybookName) -> Result<History, StoreError> {
         let conn = self.0.conn();
@@ -548,6 +578,7 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
         queued_at: time(row, "queued_at")?,
         started_at: time_option(row, "started_at")?,
         ended_at: time_option(row, "ended_at")?,
+        exit_code: row.get("exit_code")?,
         ansible_exit: row.get("ansible_exit")?,
         reason: row.get("reason")?,
         data: data.and_then(|d| serde_json::from_str(&d).ok()),

@@ -173,15 +173,16 @@ impl Ui {
         Ok(())
     }
 
-    /// One object of a stream, on a line of its own.
-    fn stream_object<T: Serialize>(&self, value: &T) {
+    /// One object of a stream, on a line of its own. Breaks when nobody reads
+    /// any more.
+    pub fn stream_object<T: Serialize>(&self, value: &T) -> ControlFlow<()> {
         let text = match self.options.format {
             Format::Yaml => crate::yaml::to_string(value).unwrap_or_default(),
             Format::Json | Format::Table => {
                 json_for_terminals(&serde_json::to_string(value).unwrap_or_default()) + "\n"
             }
         };
-        let _ = self.write(&text);
+        self.write(&text)
     }
 
     /// Text that is the data itself. Breaks when nobody reads any more.

@@ -110,3 +110,97 @@ fn a_run_whose_process_was_killed_cannot_be_cancelled() {
         let _ = kill_process(pid, Signal::KILL);
     }
 }
+
+#[test]
+fn a_run_is_followed_live_and_the_follower_ends_as_the_run_does() {
+    let p = faked();
+    let (run, _) = start_stubborn(&p);
+    let out = p.path().join("followed");
+    let follower = p
+        .command(&["runs", "follow", "1"])
+        .stdout(std::fs::File::create(&out).unwrap())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    until(10, "the follower shows the output of a live run", || {
+        std::fs::read_to_string(&out).unwrap().contains("child ")
+    });
+    assert_eq!(p.json(&["runs", "show", "1"])["status"], "running");
+    kill_process(pid(&run), Signal::INT).unwrap();
+    ended(run, 15).exits(130);
+    let ran = ended(follower, 3).exits(130);
+    assert_eq!(ran.stderr, "run 1 ended as cancelled: cancelled by INT\n");
+
+    // Afterwards what is there, and the outcome.
+    let ran = p
+        .run(&["runs", "follow", "1", "--format", "json"])
+        .exits(130);
+    let lines: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    assert_eq!(lines[0]["event"], "output");
+    assert_eq!(lines[0]["run"], 1);
+    let last = lines.last().unwrap();
+    assert_eq!(
+        (&last["event"], &last["status"], &last["exit_code"]),
+        (&json!("finished"), &json!("cancelled"), &json!(130))
+    );
+    assert!(last["hosts"][0]["host"] == "fake", "{last}");
+    p.run(&["runs", "follow", "9"]).exits(3);
+}
+
+#[test]
+fn a_follower_of_a_queued_run_says_what_it_waits_for_and_of_a_killed_one_that() {
+    let p = faked();
+    let (mut first, pids) = start_stubborn(&p);
+    let second = spawn(&p, &["run", "fake"]);
+    until(10, "run 2 is there", || {
+        p.run(&["runs", "show", "2"]).code == 0
+    });
+    let queued = spawn(&p, &["runs", "follow", "2"]);
+    let running = spawn(&p, &["runs", "follow", "1"]);
+    std::thread::sleep(Duration::from_millis(800));
+    p.run(&["runs", "cancel", "2"]).exits(0);
+    ended(second, 5).exits(143);
+    let ran = ended(queued, 3).exits(143);
+    assert!(
+        ran.stderr.contains("waits for fake: run 1 of tester"),
+        "{}",
+        ran.stderr
+    );
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let ran = ended(running, 3).exits(1);
+    assert!(ran.stderr.contains("interrupted"), "{}", ran.stderr);
+    for pid in pids {
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+#[test]
+fn a_follower_gives_the_code_that_the_run_itself_gave() {
+    let p = faked();
+    for (scenario, code) in [("exit-4", 1), ("exit-unreachable", 6), ("", 0)] {
+        let output = p
+            .command(&["run", "fake"])
+            .env("FAKE_SCENARIO", scenario)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        let id = p.json(&["runs", "list"])[0]["id"].to_string();
+        p.run(&["runs", "follow", &id]).exits(code);
+        assert_eq!(p.json(&["runs", "show", &id])["exit_code"], code);
+    }
+    // One that has an ending of its own, and another code than that says.
+    p.push(
+        "asks",
+        "---\n- name: Ask\n  hosts: localhost\n  gather_facts: false\n  tasks:\n    - name: Wait\n      ansible.builtin.pause:\n        prompt: go on?\n",
+    );
+    p.run(&["setting", "reset", "ansible.playbook_path"])
+        .exits(0);
+    p.run(&["run", "asks"]).exits(7);
+    p.run(&["runs", "follow", "4"]).exits(7);
+}

@@ -1,6 +1,7 @@
 //! The history of runs.
 
 mod cancel;
+mod follow;
 mod list;
 mod output;
 mod show;
@@ -21,6 +22,7 @@ pub enum RunsCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Output(output::OutputArgs),
+    Follow(follow::FollowArgs),
     Cancel(cancel::CancelArgs),
 }
 
@@ -30,6 +32,7 @@ impl RunsCommand {
             RunsCommand::List(args) => list::run(cx, args),
             RunsCommand::Show(args) => show::run(cx, args),
             RunsCommand::Output(args) => output::run(cx, args),
+            RunsCommand::Follow(args) => follow::run(cx, args),
             RunsCommand::Cancel(args) => cancel::run(cx, args),
         }
     }

@@ -82,6 +82,9 @@ pub fn fields(cx: &Context, run: &Run) -> Vec<(&'static str, Cell)> {
     if let Some(data) = &run.data {
         fields.push(("data", Cell::new(said(data))));
     }
+    if let Some(code) = run.exit_code {
+        fields.push(("exit code", Cell::new(code)));
+    }
     if let Some(code) = run.ansible_exit {
         fields.push(("Ansible exit", Cell::toned(code, Tone::Muted)));
     }

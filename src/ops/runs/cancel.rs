@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{find, now_is};
+use super::now_is;
 use crate::domain::event::NewEvent;
 use crate::domain::report::{Report, Reporter};
 use crate::domain::run::{Run, RunId};
@@ -21,8 +21,7 @@ pub fn cancel(
     id: RunId,
     reporter: &mut dyn Reporter,
 ) -> Result<Run, Error> {
-    let run = services.store.read(|tx| find(tx, id))?;
-    let run = now_is(services, run)?;
+    let run = now_is(services, id)?;
     run.may_cancel()?;
     runner::ask_to_end(services.paths, services.env, &run)?;
     let asked = Instant::now();
@@ -33,7 +32,7 @@ pub fn cancel(
     })?;
     reporter.report(&Report::Step(format!("run {id} is asked to end")));
     loop {
-        let run = now_is(services, services.store.read(|tx| find(tx, id))?)?;
+        let run = now_is(services, id)?;
         if !run.status.is_live() {
             return Ok(run);
         }

@@ -11,11 +11,11 @@ impl Execution<'_, '_> {
     pub(super) fn finish(mut self, end: End, on_end: OnEnd<'_>) -> Result<RunOutcome, Error> {
         let said: Vec<String> = self.stderr_tail.iter().cloned().collect();
         let said = said.join("\n");
-        let mut exit_code = None;
+        let mut ansible_exit = None;
         let mut error = None;
         let (ending, reason) = match end {
             End::Exited(exit, workdir) => {
-                exit_code = exit.code;
+                ansible_exit = exit.code;
                 let known_hosts = self.engine.paths.known_hosts();
                 self.progress
                     .ending(self.request, exit, &said, &workdir, &known_hosts)
@@ -39,7 +39,10 @@ impl Execution<'_, '_> {
             hosts: self.progress.counts(),
             data: self.data.take(),
         };
-        let recorded = self.record_end(&outcome, exit_code, on_end);
+        let code = error
+            .as_ref()
+            .map_or(Kind::Run(ending).exit_code(), Error::exit_code);
+        let recorded = self.record_end(&outcome, code, ansible_exit, on_end);
         let in_flight = match ending {
             RunEnding::Success => Vec::new(),
             _ => self.progress.in_flight(),
@@ -49,9 +52,7 @@ impl Execution<'_, '_> {
             run: self.id,
             status: outcome.status,
             ending,
-            exit_code: error
-                .as_ref()
-                .map_or(Kind::Run(ending).exit_code(), Error::exit_code),
+            exit_code: code,
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             reason: outcome.reason.clone(),
             hint: self.progress.hint(ending, &self.engine.paths.known_hosts()),
@@ -69,6 +70,7 @@ impl Execution<'_, '_> {
     fn record_end(
         &mut self,
         outcome: &RunOutcome,
+        exit_code: u8,
         ansible_exit: Option<i32>,
         on_end: OnEnd<'_>,
     ) -> Result<(), Error> {
@@ -89,6 +91,7 @@ impl Execution<'_, '_> {
                     ansible_exit,
                     data: outcome.data.as_ref(),
                     hosts: &outcome.hosts,
+                    exit_code,
                 },
             )?;
             tx.claims().clear(self.id)?;
