@@ -16,6 +16,7 @@ pub mod name;
 pub mod placement;
 pub mod playbook;
 pub mod report;
+pub mod request;
 pub mod run;
 pub mod run_event;
 pub mod server;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::lifecycle::Lifecycle;
 use crate::domain::name::PlaybookName;
@@ -10,7 +10,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::transition::{Change, WrongState, status_enum};
 
 /// 1, 2, 3 …
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub i64);
 
@@ -85,6 +85,30 @@ impl RunEnding {
                 RunStatus::Cancelled
             }
             RunEnding::Interrupted => RunStatus::Interrupted,
+        }
+    }
+}
+
+impl RunEnding {
+    pub fn is_failure(self) -> bool {
+        self.status() != RunStatus::Success
+    }
+
+    /// Whether Ansible came to its end, and told each host's result.
+    pub fn has_recap(self) -> bool {
+        match self {
+            RunEnding::Success
+            | RunEnding::WouldChange
+            | RunEnding::TaskFailed
+            | RunEnding::Unreachable
+            | RunEnding::NoHosts
+            | RunEnding::TargetMissed => true,
+            RunEnding::AnsibleError
+            | RunEnding::ClaimTimeout
+            | RunEnding::CancelledHup
+            | RunEnding::CancelledInt
+            | RunEnding::CancelledTerm
+            | RunEnding::Interrupted => false,
         }
     }
 }

@@ -225,6 +225,11 @@ impl Execution<'_, '_> {
         if !request.variables.is_empty() {
             variable_files.push(files.write_variables(&request.variables)?);
         }
+        let only = &request.options.only_hosts;
+        let limit = match only.is_empty() {
+            true => request.options.limit.clone(),
+            false => Some(files.write_limit(only)?),
+        };
         let known_hosts = self.engine.paths.known_hosts();
         processes::become_subreaper();
         Ok(launch::start(
@@ -234,7 +239,7 @@ impl Execution<'_, '_> {
                 playbook: &playbook,
                 inventory: inventory.as_deref(),
                 variable_files: &variable_files,
-                arguments: &arguments(request, self.engine.env.cwd.as_path()),
+                arguments: &arguments(request, limit, self.engine.env.cwd.as_path()),
                 callback_dir: &files.callback(),
                 control_dir: files.control(),
                 known_hosts: &known_hosts,
@@ -465,7 +470,7 @@ impl Execution<'_, '_> {
 }
 
 /// Options as ansible-playbook takes them.
-fn arguments(request: &RunRequest, cwd: &Path) -> Vec<OsString> {
+fn arguments(request: &RunRequest, limit: Option<String>, cwd: &Path) -> Vec<OsString> {
     let options = &request.options;
     let mut args: Vec<OsString> = Vec::new();
     if options.check {
@@ -475,7 +480,7 @@ fn arguments(request: &RunRequest, cwd: &Path) -> Vec<OsString> {
         args.push("--diff".into());
     }
     for (flag, value) in [
-        ("--limit", &options.limit),
+        ("--limit", &limit),
         ("--tags", &options.tags),
         ("--skip-tags", &options.skip_tags),
     ] {

@@ -4,6 +4,8 @@ mod cancel;
 mod follow;
 mod list;
 mod output;
+mod rerun;
+mod retry;
 mod show;
 pub(in crate::commands) mod view;
 
@@ -24,6 +26,8 @@ pub enum RunsCommand {
     Output(output::OutputArgs),
     Follow(follow::FollowArgs),
     Cancel(cancel::CancelArgs),
+    Rerun(rerun::RerunArgs),
+    Retry(retry::RetryArgs),
 }
 
 impl RunsCommand {
@@ -34,6 +38,8 @@ impl RunsCommand {
             RunsCommand::Output(args) => output::run(cx, args),
             RunsCommand::Follow(args) => follow::run(cx, args),
             RunsCommand::Cancel(args) => cancel::run(cx, args),
+            RunsCommand::Rerun(args) => rerun::run(cx, args),
+            RunsCommand::Retry(args) => retry::run(cx, args),
         }
     }
 }
