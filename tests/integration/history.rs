@@ -204,3 +204,27 @@ fn a_follower_gives_the_code_that_the_run_itself_gave() {
     p.run(&["run", "asks"]).exits(7);
     p.run(&["runs", "follow", "4"]).exits(7);
 }
+
+#[test]
+fn reasons_and_details_are_never_left_out_at_80_columns() {
+    let p = Program::with_server();
+    p.file("fail-create", "");
+    p.run(&["alloc", "create", "web", "--key", &p.key()])
+        .exits(1);
+    for (command, said) in [
+        (&["runs", "list"][..], "the disk of the tenant is broken"),
+        (&["event", "list"], "from=ALLOCATING to=ALLOCATION_FAIL"),
+        (&["server", "show", "alpha"], "to=READY"),
+    ] {
+        let output = p.command(command).env("COLUMNS", "80").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let words: Vec<_> = text.split_whitespace().collect();
+        assert!(words.join(" ").contains(said), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !notes.contains("reason") && !notes.contains("detail"),
+            "{notes}"
+        );
+    }
+}

@@ -15,7 +15,7 @@ pub fn table(cx: &Context, runs: &[Run]) -> Table {
         column("asked by").optional(4),
         column("queued").optional(1),
         column("took").right().optional(3),
-        column("reason").wraps().optional(5),
+        column("reason").below(),
     ])
     .rows(runs.iter().map(|r| {
         vec![
