@@ -21,6 +21,7 @@ pub mod run;
 pub mod run_event;
 pub mod server;
 pub mod settings;
+pub mod since;
 pub mod ssh_key;
 pub mod text;
 pub mod time;

@@ -140,6 +140,8 @@ pub struct Run {
     pub queued_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// Hosts that it has changed; none for a check.
+    pub changed_hosts: u32,
     /// What the run's own process gave; None for runs of older builds.
     pub exit_code: Option<u8>,
     /// Ansible's own exit code, for information.

@@ -40,19 +40,28 @@ pub fn list(services: &Services<'_>, filter: &RunFilter) -> Result<Vec<Run>, Err
     let truth = Truth::see(*services)?;
     let wanted = filter.status;
     services.store.read(|tx| {
-        // An orphan stands in the store as live, and is shown as interrupted.
-        let store_side = RunFilter {
-            status: wanted.filter(|s| !s.is_live() && *s != RunStatus::Interrupted),
-            limit: if wanted.is_some() { None } else { filter.limit },
-            ..filter.clone()
+        let listed = |status, limit| {
+            tx.runs().list(&RunFilter {
+                status,
+                limit,
+                ..filter.clone()
+            })
         };
-        let mut runs: Vec<Run> = tx
-            .runs()
-            .list(&store_side)?
-            .into_iter()
-            .map(|r| truth.run(r))
-            .filter(|r| wanted.is_none_or(|s| s == r.status))
-            .collect();
+        let mut runs = match wanted {
+            // An orphan stands in the store as live, and is shown as
+            // interrupted. There are never many live ones.
+            Some(status) if status.is_live() => listed(wanted, None)?,
+            Some(RunStatus::Interrupted) => {
+                let mut runs = listed(wanted, filter.limit)?;
+                runs.extend(listed(Some(RunStatus::Running), None)?);
+                runs.extend(listed(Some(RunStatus::Queued), None)?);
+                runs.sort_by_key(|r| std::cmp::Reverse(r.id));
+                runs
+            }
+            _ => listed(wanted, filter.limit)?,
+        };
+        runs = runs.into_iter().map(|r| truth.run(r)).collect();
+        runs.retain(|r| wanted.is_none_or(|s| s == r.status));
         if let Some(limit) = filter.limit {
             runs.truncate(limit as usize);
         }

@@ -17,6 +17,7 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use crate::clock::Clock;
+use crate::domain::since::Since;
 use crate::domain::time::Timestamp;
 use crate::env::Env;
 use crate::error::{Error, Kind};
@@ -110,6 +111,11 @@ impl Ui {
     /// The moment at which the command began, for ages.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The moment that a user means.
+    pub fn moment(&self, since: Since) -> Timestamp {
+        since.resolve(self.now(), &self.zone)
     }
 
     /// A point in time, in the user's zone.

@@ -205,6 +205,59 @@ fn a_follower_gives_the_code_that_the_run_itself_gave() {
     p.run(&["runs", "follow", "4"]).exits(7);
 }
 
+fn ids(p: &Program, options: &[&str]) -> Vec<i64> {
+    let mut all = vec!["runs", "list"];
+    all.extend(options);
+    let runs = p.json(&all);
+    let runs = runs.as_array().unwrap().iter();
+    runs.map(|r| r["id"].as_i64().unwrap()).collect()
+}
+
+#[test]
+fn runs_are_listed_by_time_and_by_what_they_changed() {
+    let p = faked();
+    for (scenario, check, host) in [
+        ("", false, "x"),
+        ("exit-unreachable", false, "x"),
+        ("", true, "x"),
+        ("", false, "y"),
+    ] {
+        let variable = format!("hostname={host}");
+        let mut command = p.command(&["run", "fake", "-e", &variable]);
+        if check {
+            command.arg("--check");
+        }
+        command.env("FAKE_SCENARIO", scenario).output().unwrap();
+    }
+    // The fake's recap says changed in any case.
+    let db = db(&p);
+    db.execute_batch(
+        "UPDATE run_hosts SET changed = 0 WHERE run_id = 2;
+         UPDATE runs SET changed_hosts = 0 WHERE id = 2;
+         UPDATE runs SET queued_at = queued_at - 3600000 * 49 WHERE id = 1;
+         UPDATE runs SET status = 'running', ending = NULL WHERE id = 2",
+    )
+    .unwrap();
+    assert_eq!(ids(&p, &[]), [4, 3, 2, 1]);
+    assert_eq!(ids(&p, &["--changed"]), [4, 1]);
+    assert_eq!(ids(&p, &["--changed", "--host", "x"]), [1]);
+    assert_eq!(ids(&p, &["--changed", "-n", "1"]), [4]);
+    assert_eq!(ids(&p, &["--since", "2d"]), [4, 3, 2]);
+    assert_eq!(ids(&p, &["--since", "3d", "--changed"]), [4, 1]);
+    assert_eq!(ids(&p, &["--since", "2020-01-01", "-n", "2"]), [4, 3]);
+    assert!(ids(&p, &["--since", "2099-01-01"]).is_empty());
+    assert_eq!(ids(&p, &["--host", "x", "--since", "1h"]), [3, 2]);
+    // Its process is gone, so it is no running one.
+    assert!(ids(&p, &["--status", "running"]).is_empty());
+    assert_eq!(ids(&p, &["--status", "interrupted", "-n", "1"]), [2]);
+    assert_eq!(
+        ids(&p, &["--status", "success", "--playbook", "fake"]),
+        [4, 3, 1]
+    );
+    let ran = p.run(&["runs", "list", "--since", "yesterday"]).exits(2);
+    assert!(ran.stderr.contains("2026-11-30"), "{}", ran.stderr);
+}
+
 #[test]
 fn reasons_and_details_are_never_left_out_at_80_columns() {
     let p = Program::with_server();
