@@ -1,5 +1,7 @@
 //! Runs, their hosts, tasks, results and output.
 
+mod changes;
+
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -16,6 +18,8 @@ use crate::domain::run::{Requester, Run, RunEnding, RunId, RunStatus};
 use crate::domain::run_event::{HostCounts, OutputStream, ResultStatus, RunHost, TaskNo};
 use crate::domain::time::Timestamp;
 use crate::domain::transition::Change;
+
+pub use changes::HostChange;
 
 pub struct Runs<'t>(pub(in crate::store) &'t Tx<'t>);
 

@@ -281,3 +281,47 @@ fn reasons_and_details_are_never_left_out_at_80_columns() {
         );
     }
 }
+
+#[test]
+fn a_server_tells_what_changed_it_under_any_of_its_names() {
+    let p = faked();
+    p.add_alpha(&["0"]).exits(0);
+    for (host, check) in [
+        ("alpha", false),
+        ("other", false),
+        ("alias", false),
+        ("alpha", true),
+    ] {
+        let variable = format!("hostname={host}");
+        let mut arguments = vec!["run", "fake", "-e", &variable];
+        if check {
+            arguments.push("--check");
+        }
+        p.run(&arguments).exits(0);
+    }
+    let set = |sql| db(&p).execute_batch(sql).unwrap();
+    set(
+        "UPDATE run_hosts SET address = '127.0.0.21', port = 1 WHERE host = 'alias';
+         UPDATE run_hosts SET address = '127.0.0.21', port = 1 WHERE run_id = 2",
+    );
+    let shown = p.json(&["server", "show", "alpha"]);
+    let runs: Vec<_> = shown["changes"].as_array().unwrap().iter().collect();
+    let seen: Vec<_> = runs
+        .iter()
+        .map(|c| (c["run"].as_i64(), c["changed"].as_i64()))
+        .collect();
+    assert_eq!(
+        seen,
+        [(4, 1), (2, 1), (1, 1)].map(|(r, c)| (Some(r), Some(c)))
+    );
+    assert_eq!(runs[0]["playbook"], "fake");
+    let text = p.run(&["server", "show", "alpha"]).exits(0).stdout;
+    assert!(
+        text.contains("What changed it") && text.contains("fake@1"),
+        "{text}"
+    );
+    // Another port of that address is another machine.
+    set("UPDATE run_hosts SET port = 2 WHERE host = 'alias'");
+    let shown = p.json(&["server", "show", "alpha"]);
+    assert_eq!(shown["changes"].as_array().unwrap().len(), 2);
+}
