@@ -2,6 +2,7 @@
 
 mod again;
 mod cancel;
+mod diff;
 mod follow;
 mod start;
 
@@ -19,6 +20,7 @@ use crate::store::Tx;
 
 pub use again::{AgainAsk, rerun, retry};
 pub use cancel::cancel;
+pub use diff::{RunDiff, diff};
 pub use follow::{exit_code, follow};
 pub use start::{RunAsk, run};
 

@@ -1,6 +1,7 @@
 //! Runs, their hosts, tasks, results and output.
 
 mod changes;
+mod compare;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -20,6 +21,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::transition::Change;
 
 pub use changes::HostChange;
+pub use compare::HostTask;
 
 pub struct Runs<'t>(pub(in crate::store) &'t Tx<'t>);
 

@@ -230,3 +230,70 @@ fn a_retry_of_a_run_that_never_got_its_hosts_is_the_whole_run() {
     p.run(&["runs", "retry", "2"]).exits(0);
     assert_eq!(hosts_of(&p, "3"), ["a", "b"]);
 }
+
+#[test]
+fn two_runs_are_compared_by_what_was_asked_and_what_came_of_it() {
+    let p = Program::initialised();
+    p.push("work", &fragile(3));
+    let inventory = local_inventory(&p, &["a", "b", "c"]);
+    p.run(&["run", "work", "-i", &inventory, "-e", "x=1"])
+        .exits(0);
+    p.push("work", &fragile(2));
+    p.file("fail-b", "");
+    p.run(&[
+        "run", "work", "-i", &inventory, "-e", "x:=1", "--limit", "a:b",
+    ])
+    .exits(1);
+    let same = p.run(&["runs", "diff", "1", "1"]).exits(0);
+    assert_eq!(
+        (same.stdout.as_str(), same.stderr.as_str()),
+        ("", "no differences\n")
+    );
+    let db = rusqlite::Connection::open(p.store().join("kloigos.db")).unwrap();
+    db.execute(
+        "UPDATE run_results SET duration_ms = 9000 WHERE run_id = 2 AND host = 'a' AND task_no = 1",
+        [],
+    )
+    .unwrap();
+    let diff = p.json(&["runs", "diff", "1", "2"]);
+    let fields: Vec<_> = diff["fields"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["field"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        fields,
+        [
+            "version",
+            "sha256",
+            "limit",
+            "variable x",
+            "status",
+            "exit_code"
+        ]
+    );
+    assert_eq!(
+        diff["hosts"],
+        json!([{"host": "b", "a": "ok", "b": "failed"}, {"host": "c", "a": "ok", "b": null}])
+    );
+    let tasks = diff["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), 2, "{tasks:?}");
+    assert_eq!(
+        tasks[0],
+        json!({"play": "Work", "task": "Break", "host": "b", "a": "skipped", "b": "failed"})
+    );
+    assert_eq!(
+        tasks[1]["b"],
+        json!(null),
+        "the task after it was not reached"
+    );
+    assert_eq!(diff["slower"][0]["task"], "Begin");
+    assert_eq!(diff["slower"][0]["b_ms"], 9000);
+    let text = p.run(&["runs", "diff", "1", "2"]).exits(0).stdout;
+    assert!(
+        text.contains("Slower") && text.contains("variable x"),
+        "{text}"
+    );
+    p.run(&["runs", "diff", "1", "9"]).exits(3);
+}

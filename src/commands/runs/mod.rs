@@ -1,6 +1,7 @@
 //! The history of runs.
 
 mod cancel;
+mod diff;
 mod follow;
 mod list;
 mod output;
@@ -28,6 +29,7 @@ pub enum RunsCommand {
     Cancel(cancel::CancelArgs),
     Rerun(rerun::RerunArgs),
     Retry(retry::RetryArgs),
+    Diff(diff::DiffArgs),
 }
 
 impl RunsCommand {
@@ -40,6 +42,7 @@ impl RunsCommand {
             RunsCommand::Cancel(args) => cancel::run(cx, args),
             RunsCommand::Rerun(args) => rerun::run(cx, args),
             RunsCommand::Retry(args) => retry::run(cx, args),
+            RunsCommand::Diff(args) => diff::run(cx, args),
         }
     }
 }
