@@ -4,6 +4,7 @@ mod again;
 mod cancel;
 mod diff;
 mod follow;
+mod grep;
 mod start;
 
 use std::ops::ControlFlow;
@@ -22,6 +23,7 @@ pub use again::{AgainAsk, rerun, retry};
 pub use cancel::cancel;
 pub use diff::{RunDiff, diff};
 pub use follow::{exit_code, follow};
+pub use grep::{Found, grep, pattern};
 pub use start::{RunAsk, run};
 
 pub use crate::store::runs::{Failure, RunFilter, TaskSummary};

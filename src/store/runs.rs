@@ -186,9 +186,23 @@ impl Runs<'_> {
 
     /// Newest first.
     pub fn list(&self, filter: &RunFilter) -> Result<Vec<Run>, StoreError> {
+        self.select("r.*", filter, run)
+    }
+
+    /// As [`Runs::list`].
+    pub fn ids(&self, filter: &RunFilter) -> Result<Vec<RunId>, StoreError> {
+        self.select("r.id", filter, |row| Ok(RunId(row.get(0)?)))
+    }
+
+    fn select<T>(
+        &self,
+        what: &str,
+        filter: &RunFilter,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
         // Only what is asked for stands in the query: each filter has an index
         // that also gives the order, so a limit ends the search early.
-        let mut sql = "SELECT r.* FROM runs r".to_owned();
+        let mut sql = format!("SELECT {what} FROM runs r");
         let mut values: Vec<Value> = Vec::new();
         let mut with = |value: Value| {
             values.push(value);
@@ -197,7 +211,7 @@ impl Runs<'_> {
         let mut conditions: Vec<String> = Vec::new();
         let mut order = "r.id";
         if let Some(host) = &filter.host {
-            sql = "SELECT r.* FROM run_hosts h CROSS JOIN runs r ON r.id = h.run_id".to_owned();
+            sql = format!("SELECT {what} FROM run_hosts h CROSS JOIN runs r ON r.id = h.run_id");
             order = "h.run_id";
             conditions.push(format!("h.host = ?{}", with(host.clone().into())));
             if filter.changed {
@@ -235,7 +249,7 @@ impl Runs<'_> {
         self.0
             .conn()
             .prepare_cached(&sql)
-            .and_then(|mut s| s.query_map(params_from_iter(values), run)?.collect())
+            .and_then(|mut s| s.query_map(params_from_iter(values), read)?.collect())
             .map_err(self.0.wrap())
     }
 

@@ -325,3 +325,40 @@ fn a_server_tells_what_changed_it_under_any_of_its_names() {
     let shown = p.json(&["server", "show", "alpha"]);
     assert_eq!(shown["changes"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn the_output_of_runs_is_searched() {
+    let p = faked();
+    for scenario in ["sleeper", "", "bytes"] {
+        p.command(&["run", "fake"])
+            .env("FAKE_SCENARIO", scenario)
+            .output()
+            .unwrap();
+    }
+    let ran = p.run(&["runs", "grep", "^last|AFTER"]).exits(0);
+    assert_eq!(ran.stdout, "run 1: last words\n");
+    let ran = p.run(&["runs", "grep", "-i", "^last|AFTER"]).exits(0);
+    assert_eq!(ran.stdout, "run 3: after\nrun 1: last words\n");
+    let ran = p
+        .run(&["runs", "grep", "e", "-n", "2", "--playbook", "fake"])
+        .exits(0);
+    assert_eq!(ran.stdout.lines().count(), 2);
+    let found = p.json(&["runs", "grep", "words", "--host", "fake", "--since", "1h"]);
+    assert_eq!(
+        found,
+        json!([{"run": 1, "stream": "stdout", "line": "last words"}])
+    );
+    let ran = p.run(&["runs", "grep", "nowhere"]).exits(3);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.lines().count()), ("", 1));
+    let ran = p
+        .run(&[
+            "runs", "grep", "words", "--format", "json", "--host", "other",
+        ])
+        .exits(3);
+    assert_eq!(ran.stdout, "[]\n");
+    let ran = p.run(&["runs", "grep", "a(b"]).exits(2);
+    assert_eq!(
+        ran.stderr,
+        "error: `a(b` is not a regular expression: unclosed group\n"
+    );
+}

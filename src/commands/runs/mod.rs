@@ -3,6 +3,7 @@
 mod cancel;
 mod diff;
 mod follow;
+mod grep;
 mod list;
 mod output;
 mod rerun;
@@ -30,6 +31,7 @@ pub enum RunsCommand {
     Rerun(rerun::RerunArgs),
     Retry(retry::RetryArgs),
     Diff(diff::DiffArgs),
+    Grep(grep::GrepArgs),
 }
 
 impl RunsCommand {
@@ -43,6 +45,7 @@ impl RunsCommand {
             RunsCommand::Rerun(args) => rerun::run(cx, args),
             RunsCommand::Retry(args) => retry::run(cx, args),
             RunsCommand::Diff(args) => diff::run(cx, args),
+            RunsCommand::Grep(args) => grep::run(cx, args),
         }
     }
 }
