@@ -5,6 +5,7 @@ mod cancel;
 mod diff;
 mod follow;
 mod grep;
+mod prune;
 mod start;
 
 use std::ops::ControlFlow;
@@ -24,6 +25,7 @@ pub use cancel::cancel;
 pub use diff::{RunDiff, diff};
 pub use follow::{exit_code, follow};
 pub use grep::{Found, grep, pattern};
+pub use prune::{Old, Pruned, old, prunable, prune};
 pub use start::{RunAsk, run};
 
 pub use crate::store::runs::{Failure, RunFilter, TaskSummary};

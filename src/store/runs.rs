@@ -2,6 +2,7 @@
 
 mod changes;
 mod compare;
+mod prune;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -22,6 +23,7 @@ use crate::domain::transition::Change;
 
 pub use changes::HostChange;
 pub use compare::HostTask;
+pub(in crate::store) use prune::OLD;
 
 pub struct Runs<'t>(pub(in crate::store) &'t Tx<'t>);
 

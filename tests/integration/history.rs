@@ -362,3 +362,80 @@ fn the_output_of_runs_is_searched() {
         "error: `a(b` is not a regular expression: unclosed group\n"
     );
 }
+
+#[test]
+fn old_runs_are_removed_and_what_is_referred_to_stays() {
+    let p = faked();
+    p.add_alpha(&["0"]).exits(0);
+    for _ in 0..3 {
+        p.run(&["run", "fake"]).exits(0);
+    }
+    let age = |ms: i64, runs: &str| {
+        db(&p)
+            .execute_batch(&format!(
+                "UPDATE runs SET ended_at = ended_at - {ms}, queued_at = queued_at - {ms} WHERE id IN ({runs});
+                 UPDATE events SET at = at - {ms} WHERE run_id IN ({runs})"
+            ))
+            .unwrap();
+    };
+    let nothing = p.run(&["runs", "prune"]).exits(0);
+    assert!(nothing.stderr.contains("nothing is that old"));
+    // Run 1 is the server's last one.
+    age(86_400_000 * 91, "1, 2, 3");
+    let (live, _) = start_stubborn(&p);
+    let ran = p.run(&["runs", "prune"]).exits(2);
+    assert!(
+        ran.stderr.contains("removes 2 runs") && ran.stderr.contains("--yes"),
+        "{}",
+        ran.stderr
+    );
+    let kept = p.json(&["runs", "prune", "--keep", "3", "--yes"]);
+    assert_eq!((&kept["runs"], &kept["keep"]), (&json!(1), &json!(3)));
+    assert_eq!(ids(&p, &[]), [5, 4, 3, 1]);
+    let pruned = p.json(&["runs", "prune", "--yes"]);
+    assert_eq!(pruned["runs"], 1);
+    assert_eq!(ids(&p, &[]), [5, 4, 1]);
+    let dirs = || {
+        let mut all: Vec<String> = std::fs::read_dir(p.store().join("runs"))
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        all.sort();
+        all
+    };
+    assert_eq!(dirs(), ["1", "4", "5"]);
+    let rows = |table: &str| -> i64 {
+        db(&p)
+            .query_row(
+                &format!("SELECT count(*) FROM {table} WHERE run_id IN (2, 3)"),
+                [],
+                |r| r.get(0),
+            )
+            .unwrap()
+    };
+    for table in [
+        "run_hosts",
+        "run_tasks",
+        "run_results",
+        "run_output",
+        "events",
+    ] {
+        assert_eq!(rows(table), 0, "{table}");
+    }
+    assert!(
+        !p.json(&["event", "list", "--run", "1"])
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    // All that has ended, but neither the live one nor the server's.
+    std::fs::create_dir(p.store().join("runs/2")).unwrap();
+    p.run(&["runs", "prune", "--older-than", "0s", "--yes"])
+        .exits(0);
+    assert_eq!(ids(&p, &[]), [5, 1]);
+    assert_eq!(dirs(), ["1", "5"]);
+    assert_eq!(p.json(&["runs", "show", "5"])["status"], "running");
+    stop(live);
+    p.run(&["setting", "set", "data.retention_days", "0"])
+        .exits(2);
+}

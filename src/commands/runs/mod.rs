@@ -6,6 +6,7 @@ mod follow;
 mod grep;
 mod list;
 mod output;
+mod prune;
 mod rerun;
 mod retry;
 mod show;
@@ -32,6 +33,7 @@ pub enum RunsCommand {
     Retry(retry::RetryArgs),
     Diff(diff::DiffArgs),
     Grep(grep::GrepArgs),
+    Prune(prune::PruneArgs),
 }
 
 impl RunsCommand {
@@ -46,6 +48,7 @@ impl RunsCommand {
             RunsCommand::Retry(args) => retry::run(cx, args),
             RunsCommand::Diff(args) => diff::run(cx, args),
             RunsCommand::Grep(args) => grep::run(cx, args),
+            RunsCommand::Prune(args) => prune::run(cx, args),
         }
     }
 }
