@@ -42,6 +42,10 @@ pub enum Kind {
     NoCapacity,
     /// A run ended so; its own report has been shown.
     Run(RunEnding),
+    /// A run of another process ended with this code, which has been shown.
+    Followed {
+        exit_code: u8,
+    },
     /// The user said no, or could not be asked.
     NotConfirmed,
     /// A local file or process failed in a way that has no code of its own.
@@ -60,6 +64,7 @@ impl Kind {
             Kind::Exists => exit::EXISTS,
             Kind::NoCapacity => exit::NO_CAPACITY,
             Kind::Local => exit::TASK_FAILED,
+            Kind::Followed { exit_code } => exit_code,
             Kind::Run(ending) => match ending {
                 RunEnding::Success => exit::DONE,
                 RunEnding::WouldChange => exit::WOULD_CHANGE,

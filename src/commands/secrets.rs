@@ -7,13 +7,14 @@ use serde_json::Value;
 
 use super::arguments::text_of;
 use crate::context::Context;
-use crate::domain::secret::{self, SecretArg, SecretFile};
+use crate::domain::secret::{self, Secret, SecretArg, SecretFile};
 use crate::domain::vault::{VaultId, VaultSource};
 use crate::error::Error;
+use crate::ops::runs::NotKept;
 use crate::ops::secrets::SecretAsk;
 
 #[derive(Debug, Args)]
-pub struct SecretArgs {
+pub struct SecretVariableArgs {
     /// Secret variable, never stored or shown: key asks for the value on the terminal; key=value
     /// stands on this machine's process list, so prefer --secret-file
     #[arg(short = 's', long = "secret", value_name = "KEY[=VALUE]")]
@@ -24,6 +25,12 @@ pub struct SecretArgs {
     /// input
     #[arg(long = "secret-file", value_name = "FILE")]
     secret_files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct SecretArgs {
+    #[command(flatten)]
+    variables: SecretVariableArgs,
 
     /// File with the password for become
     #[arg(long, value_name = "F")]
@@ -67,6 +74,14 @@ impl SecretArgs {
 
     /// Reads the files, then asks for what is left to ask.
     pub(super) fn ask(self, cx: &Context, vault_ids: &[VaultId]) -> Result<SecretAsk, Error> {
+        let mut ask = self.variables.ask(cx)?;
+        passwords(cx, &mut ask, self.ask_become_pass, vault_ids)?;
+        Ok(ask)
+    }
+}
+
+impl SecretVariableArgs {
+    fn ask(self, cx: &Context) -> Result<SecretAsk, Error> {
         let mut ask = SecretAsk::default();
         for path in &self.secret_files {
             read(cx, path, &mut ask)?;
@@ -80,44 +95,70 @@ impl SecretArgs {
             let (name, value) = match secret {
                 SecretArg::Given { name, value } => (name, value),
                 SecretArg::Ask { name } => {
-                    let value = cx.ui.ask_secret(
-                        &format!("value of `{name}`"),
-                        "give it in a file: `--secret-file FILE`, a line key=value",
-                    )?;
+                    let value = variable(cx, &name)?;
                     (name, value)
                 }
             };
             ask.variables
                 .insert(name, Value::String(value.reveal().to_owned()));
         }
-        if self.ask_become_pass {
-            let typed = cx.ui.ask_secret(
-                "become password",
-                "give it with `--become-password-file FILE`",
-            )?;
-            if typed.reveal().is_empty() {
-                return Err(Error::usage("the become password is empty"));
-            }
-            ask.become_password = Some(typed);
-        }
-        for id in vault_ids
-            .iter()
-            .filter(|id| id.source == VaultSource::Prompt)
-        {
-            let typed = cx.ui.ask_secret(
-                &format!("vault password ({})", id.label),
-                "give it with `--vault-id LABEL@FILE`",
-            )?;
-            if typed.reveal().trim().is_empty() {
-                return Err(Error::usage(format!(
-                    "the vault password for `{}` is empty",
-                    id.label
-                )));
-            }
-            ask.vault_passwords.push(typed);
-        }
         Ok(ask)
     }
+
+    /// For a run that is repeated: what is given here, and what else it had.
+    pub(super) fn ask_again(self, cx: &Context, not_kept: &NotKept) -> Result<SecretAsk, Error> {
+        let mut ask = self.ask(cx)?;
+        let given: Vec<String> = ask.names().into_iter().map(str::to_owned).collect();
+        for name in not_kept.secrets.iter().filter(|n| !given.contains(n)) {
+            let value = variable(cx, name)?;
+            ask.variables
+                .insert(name.clone(), Value::String(value.reveal().to_owned()));
+        }
+        passwords(cx, &mut ask, not_kept.become_password, &not_kept.vault_ids)?;
+        Ok(ask)
+    }
+}
+
+fn variable(cx: &Context, name: &str) -> Result<Secret, Error> {
+    cx.ui.ask_secret(
+        &format!("value of `{name}`"),
+        "give it in a file: `--secret-file FILE`, a line key=value",
+    )
+}
+
+fn passwords(
+    cx: &Context,
+    ask: &mut SecretAsk,
+    become_password: bool,
+    vault_ids: &[VaultId],
+) -> Result<(), Error> {
+    if become_password {
+        let typed = cx.ui.ask_secret(
+            "become password",
+            "give it with `--become-password-file FILE`",
+        )?;
+        if typed.reveal().is_empty() {
+            return Err(Error::usage("the become password is empty"));
+        }
+        ask.become_password = Some(typed);
+    }
+    for id in vault_ids
+        .iter()
+        .filter(|id| id.source == VaultSource::Prompt)
+    {
+        let typed = cx.ui.ask_secret(
+            &format!("vault password ({})", id.label),
+            "give it with `--vault-id LABEL@FILE`",
+        )?;
+        if typed.reveal().trim().is_empty() {
+            return Err(Error::usage(format!(
+                "the vault password for `{}` is empty",
+                id.label
+            )));
+        }
+        ask.vault_passwords.push(typed);
+    }
+    Ok(())
 }
 
 fn read(cx: &Context, path: &Path, ask: &mut SecretAsk) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::lifecycle::Lifecycle;
 use crate::domain::name::PlaybookName;
@@ -10,7 +10,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::transition::{Change, WrongState, status_enum};
 
 /// 1, 2, 3 …
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub i64);
 
@@ -89,6 +89,30 @@ impl RunEnding {
     }
 }
 
+impl RunEnding {
+    pub fn is_failure(self) -> bool {
+        self.status() != RunStatus::Success
+    }
+
+    /// Whether Ansible came to its end, and told each host's result.
+    pub fn has_recap(self) -> bool {
+        match self {
+            RunEnding::Success
+            | RunEnding::WouldChange
+            | RunEnding::TaskFailed
+            | RunEnding::Unreachable
+            | RunEnding::NoHosts
+            | RunEnding::TargetMissed => true,
+            RunEnding::AnsibleError
+            | RunEnding::ClaimTimeout
+            | RunEnding::CancelledHup
+            | RunEnding::CancelledInt
+            | RunEnding::CancelledTerm
+            | RunEnding::Interrupted => false,
+        }
+    }
+}
+
 /// Which user, host and process asked for the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Requester {
@@ -116,6 +140,10 @@ pub struct Run {
     pub queued_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// Hosts that it has changed; none for a check.
+    pub changed_hosts: u32,
+    /// What the run's own process gave; None for runs of older builds.
+    pub exit_code: Option<u8>,
     /// Ansible's own exit code, for information.
     pub ansible_exit: Option<i32>,
     /// One line: why it did not succeed.
@@ -149,6 +177,18 @@ impl Run {
         match self.status {
             RunStatus::Queued => Ok(Change::new(self.status, RunStatus::Running)),
             _ => Err(self.wrong("start")),
+        }
+    }
+
+    /// Only what still lives can be asked to end.
+    pub fn may_cancel(&self) -> Result<(), WrongState> {
+        if self.status.is_live() {
+            Ok(())
+        } else {
+            Err(self.wrong("cancel").hint(format!(
+                "`kloigos runs show {}` tells how it ended",
+                self.id
+            )))
         }
     }
 

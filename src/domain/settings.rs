@@ -44,6 +44,7 @@ const fn def(
 
 pub const ALLOC_UID_RANGE: &str = "alloc.uid_range";
 pub const ANSIBLE_PLAYBOOK: &str = "ansible.playbook_path";
+pub const DATA_RETENTION_DAYS: &str = "data.retention_days";
 pub const RUNS_HOST_WAIT: &str = "runs.host_wait_seconds";
 pub const RUNS_MAX_CONCURRENT: &str = "runs.max_concurrent";
 pub const RUNS_OUTPUT_MAX: &str = "runs.output_max_bytes";
@@ -62,6 +63,12 @@ pub const DEFINITIONS: &[Definition] = &[
         SettingType::Path,
         "",
         "the ansible-playbook to use; empty: the one on PATH if it is new enough, else the private one",
+    ),
+    def(
+        DATA_RETENTION_DAYS,
+        SettingType::Count,
+        "90",
+        "days after which `runs prune` removes runs, their output, and events",
     ),
     def(
         RUNS_HOST_WAIT,

@@ -1,47 +1,34 @@
 //! Runs of any playbook, and their history.
 
+mod again;
+mod cancel;
+mod diff;
+mod follow;
+mod grep;
+mod prune;
+mod start;
+
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
-use super::secrets::{self, SecretAsk};
+use super::Services;
 use super::truth::Truth;
-use super::{Services, lifecycle, playbooks};
-use crate::domain::lifecycle::Lifecycle;
-use crate::domain::name::{Hostname, PlaybookName, is_ansibles_own};
-use crate::domain::report::Reporter;
-use crate::domain::run::{Run, RunId, RunOutcome, RunStatus, Wait};
+use crate::domain::run::{Run, RunId, RunStatus};
 use crate::domain::run_event::{HostCounts, WaitsFor};
-use crate::domain::variables::ExtraVar;
-use crate::domain::vault::VaultId;
-use crate::error::{Error, Kind};
-use crate::runner::{self, RunOptions, RunRequest, TargetServer, Targets};
+use crate::error::Error;
+use crate::runner;
 use crate::store::Tx;
 
-pub use crate::store::runs::{Failure, RunFilter, TaskSummary};
+pub use again::{AgainAsk, NotKept, not_kept, rerun, retry};
+pub use cancel::cancel;
+pub use diff::{RunDiff, diff};
+pub use follow::{exit_code, follow};
+pub use grep::{Found, grep, pattern};
+pub use prune::{Old, Pruned, old, prunable, prune};
+pub use start::{RunAsk, run};
 
-/// What `run` was asked.
-pub struct RunAsk {
-    pub playbook: PlaybookName,
-    pub version: Option<u32>,
-    /// Registered servers, or addresses and names as ssh takes them.
-    pub hosts: Vec<String>,
-    pub inventory: Option<PathBuf>,
-    pub limit: Option<String>,
-    pub tags: Option<String>,
-    pub skip_tags: Option<String>,
-    pub variables: Vec<ExtraVar>,
-    pub check: bool,
-    pub diff: bool,
-    pub detailed_exitcode: bool,
-    pub become_password_file: Option<PathBuf>,
-    pub vault_ids: Vec<VaultId>,
-    pub secrets: SecretAsk,
-    pub wait: Wait,
-    pub verbosity: u8,
-}
+pub use crate::store::runs::{Failure, RunFilter, TaskSummary};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct RunDetail {
@@ -54,195 +41,33 @@ pub struct RunDetail {
     pub failures: Vec<Failure>,
 }
 
-/// A lifecycle playbook outside its command would act on whatever its old
-/// variables name: last week's delete would wipe the new tenant.
-fn refuse_lifecycle(ask: &RunAsk) -> Result<(), Error> {
-    match Lifecycle::of_playbook(ask.playbook.as_str()) {
-        Some(lifecycle) if !ask.check => Err(Error::new(
-            Kind::WrongState,
-            format!(
-                "cannot run {} by itself: it belongs to `{}`",
-                ask.playbook,
-                lifecycle.command()
-            ),
-        )
-        .hint(format!("use `{}`", lifecycle.command()))),
-        _ => Ok(()),
-    }
-}
-
-pub fn run(
-    services: &Services<'_>,
-    mut ask: RunAsk,
-    reporter: &mut dyn Reporter,
-) -> Result<RunOutcome, Error> {
-    refuse_lifecycle(&ask)?;
-    if let Some(inventory) = &ask.inventory {
-        std::fs::metadata(inventory)
-            .map_err(crate::fs::FsError::of("read", inventory))
-            .map_err(Error::usage)?;
-    }
-    let become_password = secrets::become_password(services, &ask)?;
-    let vaults = secrets::vaults(services.env, &ask.vault_ids, &ask.secrets.vault_passwords)?;
-    let mut variables = values(&ask.variables);
-    ask.secrets.take_over(&mut variables)?;
-    let var_files = files(services, &ask.variables)?;
-    services
-        .store
-        .read(|tx| playbooks::find(tx, &ask.playbook, ask.version))?;
-    // A run that is given no host may well stay on this machine.
-    let engine = if ask.hosts.is_empty() && ask.inventory.is_none() {
-        lifecycle::engine_for_checks(*services)?
-    } else {
-        lifecycle::engine(*services)?
-    };
-    let (run, request) = services.store.write(|tx| {
-        let version = playbooks::find(tx, &ask.playbook, ask.version)?;
-        let content = tx.playbooks().content(&version)?;
-        let request = RunRequest {
-            playbook: version.name,
-            version: version.version,
-            digest: version.digest,
-            content,
-            lifecycle: None,
-            subject: None,
-            targets: targets(tx, &ask)?,
-            request_json: asked(&ask, &variables),
-            variables: variables.clone(),
-            secrets: ask.secrets.variables.clone(),
-            secret_files: ask.secrets.files.clone(),
-            var_files: var_files.clone(),
-            options: RunOptions {
-                check: ask.check,
-                diff: ask.diff,
-                limit: ask.limit.clone(),
-                tags: ask.tags.clone(),
-                skip_tags: ask.skip_tags.clone(),
-                verbosity: ask.verbosity,
-                become_password: become_password.clone(),
-                vaults: vaults.clone(),
-                detailed_exitcode: ask.detailed_exitcode,
-            },
-            wait: ask.wait,
-        };
-        let run = runner::register(tx, services.paths, services.env, &request)?;
-        Ok::<_, Error>((run, request))
-    })?;
-    ask.secrets.warn_of_short(reporter);
-    runner::execute(
-        run,
-        request,
-        &engine,
-        reporter,
-        &mut |_| Ok(()),
-        &mut |_, _| Ok(()),
-    )
-}
-
-/// Registered servers by their names; everything else as ssh takes it.
-fn targets(tx: &Tx<'_>, ask: &RunAsk) -> Result<Targets, Error> {
-    if let Some(inventory) = &ask.inventory {
-        return Ok(Targets::Inventory(inventory.clone()));
-    }
-    if ask.hosts.is_empty() {
-        return Ok(Targets::None);
-    }
-    let mut known = Vec::new();
-    let mut other = Vec::new();
-    for host in &ask.hosts {
-        let server = match Hostname::parse(host) {
-            Ok(name) => tx.servers().get(&name)?,
-            Err(_) => None,
-        };
-        match server {
-            Some(server) => known.push(TargetServer {
-                group: "kloigos_server",
-                address: server.ansible_host(),
-                hostname: server.hostname,
-                port: server.port,
-                user: server.admin_user,
-            }),
-            None if is_ansibles_own(&host.to_ascii_lowercase()) => {
-                return Err(Error::usage(format!(
-                    "--host {host}: Ansible means something else by this name"
-                ))
-                .hint(
-                    "for groups give an inventory with -i; plays on this machine need no --host",
-                ));
-            }
-            None => other.push(host.clone()),
-        }
-    }
-    Ok(Targets::Hosts {
-        servers: known,
-        others: other,
-    })
-}
-
-/// The request as the history keeps it.
-fn asked(ask: &RunAsk, variables: &Map<String, Value>) -> Value {
-    json!({
-        "hosts": ask.hosts,
-        "inventory": ask.inventory,
-        "limit": ask.limit,
-        "tags": ask.tags,
-        "skip_tags": ask.skip_tags,
-        "check": ask.check,
-        "diff": ask.diff,
-        "variables": variables,
-        "secrets": ask.secrets.names(),
-        "variable_files": ask.variables.iter().filter_map(|v| match v {
-            ExtraVar::File(path) => Some(path),
-            ExtraVar::Value { .. } => None,
-        }).collect::<Vec<_>>(),
-        "become_password_file": ask.become_password_file,
-        "ask_become_pass": ask.secrets.become_password.is_some(),
-        "vault_ids": ask.vault_ids.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
-}
-
-fn values(variables: &[ExtraVar]) -> Map<String, Value> {
-    variables
-        .iter()
-        .filter_map(|v| match v {
-            ExtraVar::Value { name, value } => Some((name.clone(), value.clone())),
-            ExtraVar::File(_) => None,
-        })
-        .collect()
-}
-
-fn files(services: &Services<'_>, variables: &[ExtraVar]) -> Result<Vec<PathBuf>, Error> {
-    variables
-        .iter()
-        .filter_map(|v| match v {
-            ExtraVar::File(path) => Some(services.env.file(path)),
-            ExtraVar::Value { .. } => None,
-        })
-        .map(|path| {
-            secrets::readable(&path, "variables")?;
-            Ok(path)
-        })
-        .collect()
-}
-
 /// Newest first.
 pub fn list(services: &Services<'_>, filter: &RunFilter) -> Result<Vec<Run>, Error> {
     let truth = Truth::see(*services)?;
     let wanted = filter.status;
     services.store.read(|tx| {
-        // An orphan stands in the store as live, and is shown as interrupted.
-        let store_side = RunFilter {
-            status: wanted.filter(|s| !s.is_live() && *s != RunStatus::Interrupted),
-            limit: if wanted.is_some() { None } else { filter.limit },
-            ..filter.clone()
+        let listed = |status, limit| {
+            tx.runs().list(&RunFilter {
+                status,
+                limit,
+                ..filter.clone()
+            })
         };
-        let mut runs: Vec<Run> = tx
-            .runs()
-            .list(&store_side)?
-            .into_iter()
-            .map(|r| truth.run(r))
-            .filter(|r| wanted.is_none_or(|s| s == r.status))
-            .collect();
+        let mut runs = match wanted {
+            // An orphan stands in the store as live, and is shown as
+            // interrupted. There are never many live ones.
+            Some(status) if status.is_live() => listed(wanted, None)?,
+            Some(RunStatus::Interrupted) => {
+                let mut runs = listed(wanted, filter.limit)?;
+                runs.extend(listed(Some(RunStatus::Running), None)?);
+                runs.extend(listed(Some(RunStatus::Queued), None)?);
+                runs.sort_by_key(|r| std::cmp::Reverse(r.id));
+                runs
+            }
+            _ => listed(wanted, filter.limit)?,
+        };
+        runs = runs.into_iter().map(|r| truth.run(r)).collect();
+        runs.retain(|r| wanted.is_none_or(|s| s == r.status));
         if let Some(limit) = filter.limit {
             runs.truncate(limit as usize);
         }
@@ -254,6 +79,19 @@ fn find(tx: &Tx<'_>, id: RunId) -> Result<Run, Error> {
     tx.runs().get(id)?.ok_or_else(|| {
         Error::not_found(format!("there is no run {id}")).hint("`kloigos runs list` shows them all")
     })
+}
+
+/// As a reader shows it: one whose process has died is told so.
+fn now_is(services: &Services<'_>, id: RunId) -> Result<Run, Error> {
+    // The kernel first: a run's end is recorded before its lock is free.
+    let alive = runner::is_alive(services.paths, id)?;
+    let run = services.store.read(|tx| find(tx, id))?;
+    Ok(if alive { run } else { run.as_interrupted() })
+}
+
+/// Where to look when a stored request cannot be met any more.
+fn stored(id: RunId) -> String {
+    format!("`kloigos runs show {id}` shows what the run was asked")
 }
 
 pub fn show(services: &Services<'_>, id: RunId) -> Result<RunDetail, Error> {

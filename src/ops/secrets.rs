@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::Services;
 use crate::domain::masker::{self, Masker};
 use crate::domain::report::{Report, Reporter};
 use crate::domain::secret::{self, Secret, SecretFile, SecretVars};
@@ -27,7 +26,7 @@ pub struct SecretAsk {
 
 impl SecretAsk {
     /// For the history.
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub fn names(&self) -> Vec<&str> {
         let mut names = self.variables.names();
         names.extend(self.files.iter().flat_map(|f| f.names()));
         names.sort_unstable();
@@ -145,13 +144,15 @@ pub(super) fn vaults(env: &Env, ids: &[VaultId], typed: &[Secret]) -> Result<Vec
         .collect()
 }
 
+/// The password for become: typed, or in a file.
 pub(super) fn become_password(
-    services: &Services<'_>,
-    ask: &super::runs::RunAsk,
+    env: &Env,
+    typed: Option<&Secret>,
+    file: Option<&Path>,
 ) -> Result<Option<Password>, Error> {
-    match (&ask.secrets.become_password, &ask.become_password_file) {
+    match (typed, file) {
         (Some(typed), _) => Ok(Some(Password::Text(typed.clone()))),
-        (None, Some(file)) => password(services.env, file, "become password").map(Some),
+        (None, Some(file)) => password(env, file, "become password").map(Some),
         (None, None) => Ok(None),
     }
 }

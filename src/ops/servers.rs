@@ -21,6 +21,8 @@ use crate::store::runs::RunFilter;
 use crate::store::servers::subject;
 use crate::store::{Store, Tx};
 
+pub use crate::store::runs::HostChange;
+
 #[derive(Debug, Clone, Serialize)]
 pub struct ServerSummary {
     #[serde(flatten)]
@@ -40,6 +42,8 @@ pub struct ServerDetail {
     pub host_keys: Vec<String>,
     /// The last ten, newest first.
     pub runs: Vec<Run>,
+    /// The last ten runs that changed this host, newest first.
+    pub changes: Vec<HostChange>,
     /// The last ten, newest first.
     pub events: Vec<Event>,
 }
@@ -281,27 +285,35 @@ pub fn list(services: &Services<'_>) -> Result<Vec<ServerSummary>, Error> {
 
 pub fn show(services: &Services<'_>, hostname: &Hostname) -> Result<ServerDetail, Error> {
     let truth = Truth::see(*services)?;
-    let (server, compute_units, allocations, runs, events) = services.store.read(|tx| {
-        let server = find(tx, hostname)?;
-        let units = tx
-            .compute_units()
-            .list(Some(hostname))?
-            .into_iter()
-            .map(|u| truth.unit(tx, u))
-            .collect::<Result<Vec<_>, Error>>()?;
-        let allocations = live_on(tx, hostname)?;
-        let runs = tx.runs().list(&RunFilter {
-            host: Some(hostname.to_string()),
-            limit: Some(10),
-            ..RunFilter::default()
+    let (server, compute_units, allocations, runs, changes, events) =
+        services.store.read(|tx| {
+            let server = find(tx, hostname)?;
+            let units = tx
+                .compute_units()
+                .list(Some(hostname))?
+                .into_iter()
+                .map(|u| truth.unit(tx, u))
+                .collect::<Result<Vec<_>, Error>>()?;
+            let allocations = live_on(tx, hostname)?;
+            let runs = tx.runs().list(&RunFilter {
+                host: Some(hostname.to_string()),
+                limit: Some(10),
+                ..RunFilter::default()
+            })?;
+            let private = server.private_ip;
+            let changes = tx.runs().changes_of(
+                hostname.as_str(),
+                [private, server.public_ip.unwrap_or(private)],
+                server.port,
+                10,
+            )?;
+            let events = tx.events().list(&EventFilter {
+                subject: Some(subject(hostname)),
+                limit: Some(10),
+                ..EventFilter::default()
+            })?;
+            Ok::<_, Error>((server, units, allocations, runs, changes, events))
         })?;
-        let events = tx.events().list(&EventFilter {
-            subject: Some(subject(hostname)),
-            limit: Some(10),
-            ..EventFilter::default()
-        })?;
-        Ok::<_, Error>((server, units, allocations, runs, events))
-    })?;
     Ok(ServerDetail {
         host_keys: runner::known_host_keys(
             services.env,
@@ -316,6 +328,7 @@ pub fn show(services: &Services<'_>, hostname: &Hostname) -> Result<ServerDetail
             .map(|a| truth.allocation(a))
             .collect(),
         runs: runs.into_iter().map(|r| truth.run(r)).collect(),
+        changes,
         events,
     })
 }

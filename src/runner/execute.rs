@@ -238,7 +238,12 @@ impl Execution<'_, '_> {
         if !variables.is_empty() {
             variable_files.push(files.write_variables(&variables)?);
         }
-        let arguments = arguments(request, files)?;
+        let only = &request.options.only_hosts;
+        let limit = match only.is_empty() {
+            true => request.options.limit.clone(),
+            false => Some(files.write_limit(only)?),
+        };
+        let arguments = arguments(request, limit, files)?;
         let known_hosts = self.engine.paths.known_hosts();
         processes::become_subreaper();
         Ok(launch::start(
@@ -476,7 +481,11 @@ impl Execution<'_, '_> {
 }
 
 /// Options as ansible-playbook takes them.
-fn arguments(request: &RunRequest, files: &RunFiles) -> Result<Vec<OsString>, Error> {
+fn arguments(
+    request: &RunRequest,
+    limit: Option<String>,
+    files: &RunFiles,
+) -> Result<Vec<OsString>, Error> {
     let options = &request.options;
     let mut args: Vec<OsString> = Vec::new();
     if options.check {
@@ -486,7 +495,7 @@ fn arguments(request: &RunRequest, files: &RunFiles) -> Result<Vec<OsString>, Er
         args.push("--diff".into());
     }
     for (flag, value) in [
-        ("--limit", &options.limit),
+        ("--limit", &limit),
         ("--tags", &options.tags),
         ("--skip-tags", &options.skip_tags),
     ] {

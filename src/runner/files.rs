@@ -87,6 +87,14 @@ impl RunFiles {
         Ok(path)
     }
 
+    /// Hosts by name, however many; gives what `--limit` takes. Relative to the
+    /// project, since a path of the user's may hold what separates patterns.
+    pub(super) fn write_limit(&self, hosts: &[String]) -> Result<String, Error> {
+        let path = self.dir.join("limit");
+        fs::write_private(&path, (hosts.join("\n") + "\n").as_bytes()).map_err(Error::store)?;
+        Ok("@../limit".to_owned())
+    }
+
     pub(super) fn write_inventory(&self, text: &str) -> Result<PathBuf, Error> {
         let path = self.dir.join("inventory.yml");
         fs::write_private(&path, text.as_bytes()).map_err(Error::store)?;

@@ -8,6 +8,7 @@
 
 use std::fs::{File, TryLockError};
 
+use super::owner::Owner;
 use crate::domain::run::RunId;
 use crate::error::Error;
 use crate::fs::{self, FsError};
@@ -22,11 +23,14 @@ impl Liveness {
     pub(super) fn take(paths: &Paths, id: RunId) -> Result<Self, Error> {
         fs::create_private_dir(&paths.run(id)).map_err(Error::store)?;
         let path = paths.liveness_lock(id);
-        let file = fs::open_lock_file(&path).map_err(Error::store)?;
+        let mut file = fs::open_lock_file(&path).map_err(Error::store)?;
         // A transaction that was rolled back may have left the file, and a
         // reader may be probing it this instant: wait for either.
         file.lock()
             .map_err(FsError::of("lock", &path))
+            .map_err(Error::store)?;
+        Owner::write(&mut file)
+            .map_err(FsError::of("write", &path))
             .map_err(Error::store)?;
         Ok(Liveness { _file: file })
     }
@@ -34,7 +38,7 @@ impl Liveness {
 
 /// A run whose file is gone is dead too. A lock call that fails for another
 /// reason is an error, never an answer.
-pub(super) fn is_alive(paths: &Paths, id: RunId) -> Result<bool, Error> {
+pub fn is_alive(paths: &Paths, id: RunId) -> Result<bool, Error> {
     let path = paths.liveness_lock(id);
     let file = match File::open(&path) {
         Ok(file) => file,

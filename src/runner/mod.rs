@@ -15,6 +15,7 @@ mod key;
 mod listeners;
 mod liveness;
 mod orphans;
+mod owner;
 mod progress;
 mod recorder;
 mod request;
@@ -30,7 +31,9 @@ pub use claims::waits_for;
 pub use engine::{Engine, prepare_ansible};
 pub use execute::execute;
 pub use key::check_key;
+pub use liveness::is_alive;
 pub use orphans::{orphan_ids, sweep};
+pub use owner::ask_to_end;
 pub use request::{
     Password, RegisteredRun, RunOptions, RunRequest, TargetServer, Targets, Vault, register,
 };

@@ -2,7 +2,7 @@
 
 use super::{files, liveness};
 use crate::domain::run::{INTERRUPTED, Run, RunEnding, RunId};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::paths::Paths;
 use crate::store::runs::Ended;
 use crate::store::{Store, Tx};
@@ -16,7 +16,16 @@ pub fn orphan_ids(store: &Store, paths: &Paths) -> Result<Vec<RunId>, Error> {
             orphans.push(run.id);
         }
     }
-    Ok(orphans)
+    if orphans.is_empty() {
+        return Ok(orphans);
+    }
+    // One that ended between the two looks is no orphan: its end is recorded
+    // before its lock is free.
+    store.read(|tx| {
+        let live = tx.runs().live()?;
+        orphans.retain(|id| live.iter().any(|r| r.id == *id));
+        Ok(orphans)
+    })
 }
 
 /// Marks each orphan interrupted; `on_orphan` settles what it was acting on,
@@ -43,6 +52,7 @@ pub fn sweep(
                     ansible_exit: None,
                     data: None,
                     hosts: &hosts,
+                    exit_code: Kind::Run(RunEnding::Interrupted).exit_code(),
                 },
             )?;
             tx.claims().clear(id)?;

@@ -71,6 +71,8 @@ pub struct RunOptions {
     pub check: bool,
     pub diff: bool,
     pub limit: Option<String>,
+    /// If any: these by their names, in place of `limit`.
+    pub only_hosts: Vec<String>,
     pub tags: Option<String>,
     pub skip_tags: Option<String>,
     pub verbosity: u8,

@@ -2,10 +2,12 @@
 
 use rusqlite::{Row, params};
 
+use super::runs::OLD;
 use super::values::{json, time};
 use super::{StoreError, Tx};
 use crate::domain::event::{Event, NewEvent};
 use crate::domain::run::RunId;
+use crate::domain::time::Timestamp;
 
 pub struct Events<'t>(pub(in crate::store) &'t Tx<'t>);
 
@@ -37,6 +39,34 @@ impl Events<'_> {
             })
             .map_err(self.0.wrap())?;
         Ok(())
+    }
+
+    /// How many [`Events::remove_old`] removes once the runs are gone that
+    /// [`Runs::remove_old`](super::runs::Runs::remove_old) removes.
+    pub fn count_old(&self, before: Timestamp, keep: u32) -> Result<u64, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(&format!(
+                "SELECT count(*) FROM events WHERE at < ?1 AND (run_id IS NULL
+                 OR run_id NOT IN (SELECT id FROM runs) OR run_id IN (SELECT r.id {OLD}))"
+            ))
+            .and_then(|mut s| s.query_row(params![before.0, keep], |r| r.get::<_, i64>(0)))
+            .map(|n| u64::try_from(n).unwrap_or(0))
+            .map_err(self.0.wrap())
+    }
+
+    /// Removes events from before that time, but for those of a run that is
+    /// there; gives how many.
+    pub fn remove_old(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "DELETE FROM events WHERE at < ?1
+                 AND (run_id IS NULL OR run_id NOT IN (SELECT id FROM runs))",
+            )
+            .and_then(|mut s| s.execute([before.0]))
+            .map(|n| n as u64)
+            .map_err(self.0.wrap())
     }
 
     /// Newest first.

@@ -1,9 +1,14 @@
 //! Runs, their hosts, tasks, results and output.
 
+mod changes;
+mod compare;
+mod prune;
+
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use rusqlite::{OptionalExtension, Row, named_params, params};
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, Row, named_params, params, params_from_iter};
 use serde::Serialize;
 
 use super::values::{json, parsed, parsed_option, time, time_option};
@@ -15,6 +20,10 @@ use crate::domain::run::{Requester, Run, RunEnding, RunId, RunStatus};
 use crate::domain::run_event::{HostCounts, OutputStream, ResultStatus, RunHost, TaskNo};
 use crate::domain::time::Timestamp;
 use crate::domain::transition::Change;
+
+pub use changes::HostChange;
+pub use compare::HostTask;
+pub(in crate::store) use prune::OLD;
 
 pub struct Runs<'t>(pub(in crate::store) &'t Tx<'t>);
 
@@ -42,6 +51,10 @@ pub struct RunFilter {
     pub playbook: Option<PlaybookName>,
     /// As in "allocation web".
     pub subject: Option<String>,
+    /// Asked for at that time or later.
+    pub since: Option<Timestamp>,
+    /// Those that changed something: on `host`, if that is given. No checks.
+    pub changed: bool,
     pub limit: Option<u32>,
 }
 
@@ -109,6 +122,8 @@ pub struct Ended<'a> {
     pub ansible_exit: Option<i32>,
     pub data: Option<&'a serde_json::Value>,
     pub hosts: &'a [HostCounts],
+    /// What the run's own process gives.
+    pub exit_code: u8,
 }
 
 fn signed(n: u64) -> i64 {
@@ -173,29 +188,70 @@ impl Runs<'_> {
 
     /// Newest first.
     pub fn list(&self, filter: &RunFilter) -> Result<Vec<Run>, StoreError> {
+        self.select("r.*", filter, run)
+    }
+
+    /// As [`Runs::list`].
+    pub fn ids(&self, filter: &RunFilter) -> Result<Vec<RunId>, StoreError> {
+        self.select("r.id", filter, |row| Ok(RunId(row.get(0)?)))
+    }
+
+    fn select<T>(
+        &self,
+        what: &str,
+        filter: &RunFilter,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        // Only what is asked for stands in the query: each filter has an index
+        // that also gives the order, so a limit ends the search early.
+        let mut sql = format!("SELECT {what} FROM runs r");
+        let mut values: Vec<Value> = Vec::new();
+        let mut with = |value: Value| {
+            values.push(value);
+            values.len()
+        };
+        let mut conditions: Vec<String> = Vec::new();
+        let mut order = "r.id";
+        if let Some(host) = &filter.host {
+            sql = format!("SELECT {what} FROM run_hosts h CROSS JOIN runs r ON r.id = h.run_id");
+            order = "h.run_id";
+            conditions.push(format!("h.host = ?{}", with(host.clone().into())));
+            if filter.changed {
+                conditions.push("h.changed > 0 AND NOT r.check_mode".to_owned());
+            }
+        } else if filter.changed {
+            sql.push_str(" INDEXED BY runs_changed");
+            conditions.push("r.changed_hosts > 0".to_owned());
+        }
+        if let Some(status) = filter.status {
+            let status = status.as_str().to_owned().into();
+            conditions.push(format!("r.status = ?{}", with(status)));
+        }
+        if let Some(playbook) = &filter.playbook {
+            let playbook = playbook.as_str().to_owned().into();
+            conditions.push(format!("r.playbook = ?{}", with(playbook)));
+        }
+        if let Some(subject) = &filter.subject {
+            conditions.push(format!("r.subject = ?{}", with(subject.clone().into())));
+        }
+        if let Some(since) = filter.since {
+            // Ids go up with time, but for clocks that were set back. The plus
+            // keeps SQLite from looking for the least id along the ids.
+            let n = with(since.0.into());
+            conditions.push(format!(
+                "{order} >= (SELECT min(+id) FROM runs WHERE queued_at >= ?{n}) AND r.queued_at >= ?{n}"
+            ));
+        }
+        for (at, condition) in conditions.iter().enumerate() {
+            sql.push_str(if at == 0 { " WHERE " } else { " AND " });
+            sql.push_str(condition);
+        }
+        let limit = with(filter.limit.map_or(-1, i64::from).into());
+        sql.push_str(&format!(" ORDER BY {order} DESC LIMIT ?{limit}"));
         self.0
             .conn()
-            .prepare_cached(
-                "SELECT * FROM runs
-                 WHERE (?1 IS NULL OR status = ?1)
-                   AND (?2 IS NULL OR id IN (SELECT run_id FROM run_hosts WHERE host = ?2))
-                   AND (?3 IS NULL OR playbook = ?3)
-                   AND (?4 IS NULL OR subject = ?4)
-                 ORDER BY id DESC LIMIT ?5",
-            )
-            .and_then(|mut s| {
-                s.query_map(
-                    params![
-                        filter.status.map(RunStatus::as_str),
-                        filter.host,
-                        filter.playbook.as_ref().map(PlaybookName::as_str),
-                        filter.subject,
-                        filter.limit.map_or(-1, i64::from)
-                    ],
-                    run,
-                )?
-                .collect()
-            })
+            .prepare_cached(&sql)
+            .and_then(|mut s| s.query_map(params_from_iter(values), read)?.collect())
             .map_err(self.0.wrap())
     }
 
@@ -229,7 +285,8 @@ impl Runs<'_> {
             .conn()
             .execute(
                 "UPDATE runs SET status = ?3, ending = ?4, reason = ?5, ansible_exit = ?6,
-                   data = ?7, ended_at = ?8
+                   data = ?7, ended_at = ?8, exit_code = ?9,
+                   changed_hosts = iif(check_mode, 0, ?10)
                  WHERE id = ?1 AND status = ?2",
                 params![
                     id.0,
@@ -239,7 +296,9 @@ impl Runs<'_> {
                     ended.reason,
                     ended.ansible_exit,
                     ended.data.map(serde_json::Value::to_string),
-                    self.0.now().0
+                    self.0.now().0,
+                    ended.exit_code,
+                    signed(ended.hosts.iter().filter(|h| h.changed > 0).count() as u64)
                 ],
             )
             .map_err(self.0.wrap())?;
@@ -500,6 +559,33 @@ impl Runs<'_> {
             .map_err(self.0.wrap())
     }
 
+    /// What was stored after the piece `last`, with the number of each piece,
+    /// until `f` breaks.
+    pub fn output_after(
+        &self,
+        id: RunId,
+        last: Option<i64>,
+        f: &mut dyn FnMut(i64, OutputStream, &str) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "SELECT seq, stream, text FROM run_output WHERE run_id = ?1 AND seq > ?2
+                 ORDER BY seq",
+            )
+            .and_then(|mut s| {
+                let mut rows = s.query(params![id.0, last.unwrap_or(-1)])?;
+                while let Some(row) = rows.next()? {
+                    let text: String = row.get("text")?;
+                    if f(row.get("seq")?, parsed(row, "stream")?, &text).is_break() {
+                        break;
+                    }
+                }
+                Ok(())
+            })
+            .map_err(self.0.wrap())
+    }
+
     /// From the last run of the playbook that succeeded, checks apart.
     pub fn history(&self, playbook: &PlaybookName) -> Result<History, StoreError> {
         let conn = self.0.conn();
@@ -548,6 +634,8 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
         queued_at: time(row, "queued_at")?,
         started_at: time_option(row, "started_at")?,
         ended_at: time_option(row, "ended_at")?,
+        changed_hosts: row.get("changed_hosts")?,
+        exit_code: row.get("exit_code")?,
         ansible_exit: row.get("ansible_exit")?,
         reason: row.get("reason")?,
         data: data.and_then(|d| serde_json::from_str(&d).ok()),

@@ -65,7 +65,7 @@ impl Ui {
     pub fn error(&self, error: &Error) {
         match error.kind {
             Kind::Run(RunEnding::WouldChange) => return,
-            Kind::Run(_) if !self.options.quiet => return,
+            Kind::Run(_) | Kind::Followed { .. } if !self.options.quiet => return,
             _ => {}
         }
         let word = self.err.paint(Tone::Bad, "error:");

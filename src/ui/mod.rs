@@ -18,6 +18,7 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use crate::clock::Clock;
+use crate::domain::since::Since;
 use crate::domain::time::Timestamp;
 use crate::env::Env;
 use crate::error::{Error, Kind};
@@ -113,6 +114,11 @@ impl Ui {
         self.clock.now()
     }
 
+    /// The moment that a user means.
+    pub fn moment(&self, since: Since) -> Timestamp {
+        since.resolve(self.now(), &self.zone)
+    }
+
     /// A point in time, in the user's zone.
     pub fn at(&self, t: Timestamp) -> String {
         time::local(t, &self.zone)
@@ -181,15 +187,16 @@ impl Ui {
         Ok(())
     }
 
-    /// One object of a stream, on a line of its own.
-    fn stream_object<T: Serialize>(&self, value: &T) {
+    /// One object of a stream, on a line of its own. Breaks when nobody reads
+    /// any more.
+    pub fn stream_object<T: Serialize>(&self, value: &T) -> ControlFlow<()> {
         let text = match self.options.format {
             Format::Yaml => crate::yaml::to_string(value).unwrap_or_default(),
             Format::Json | Format::Table => {
                 json_for_terminals(&serde_json::to_string(value).unwrap_or_default()) + "\n"
             }
         };
-        let _ = self.write(&text);
+        self.write(&text)
     }
 
     /// Text that is the data itself. Breaks when nobody reads any more.

@@ -11,6 +11,8 @@ use super::tone::{Palette, Tone};
 /// Narrower than this, a column that wraps is no longer readable.
 const WRAPPED_WIDTH: usize = 16;
 const GAP: usize = 2;
+/// How far lines below a row are indented.
+const BELOW: usize = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
@@ -63,6 +65,7 @@ pub struct Column {
     wraps: bool,
     /// Columns with the highest rank give way first on a narrow terminal.
     optional: u8,
+    below: bool,
 }
 
 /// A column that always stays and never wraps.
@@ -72,6 +75,7 @@ pub fn column(name: &'static str) -> Column {
         right: false,
         wraps: false,
         optional: 0,
+        below: false,
     }
 }
 
@@ -83,6 +87,15 @@ impl Column {
 
     pub fn wraps(mut self) -> Self {
         self.wraps = true;
+        self
+    }
+
+    /// Text that, where there is no room beside the others, stands on lines of
+    /// its own below the row. Never left out. For tables in which nothing else
+    /// wraps.
+    pub fn below(mut self) -> Self {
+        self.wraps = true;
+        self.below = true;
         self
     }
 
@@ -133,6 +146,9 @@ impl Table {
             return self.plain(&natural, palette);
         };
         match self.fitting(&natural, width) {
+            Some(shown) if self.has_lines_below(&shown) => {
+                self.with_lines_below(&shown, &natural, width, palette)
+            }
             Some(shown) => self.fitted(&shown, &natural, width, palette),
             None => self.blocks(width, palette),
         }
@@ -143,7 +159,7 @@ impl Table {
         let shown = width.and_then(|w| self.fitting(&self.natural_widths(), w));
         match shown {
             Some(shown) => (0..self.columns.len())
-                .filter(|i| !shown.contains(i))
+                .filter(|i| !shown.contains(i) && !self.columns[*i].below)
                 .map(|i| self.columns[i].name)
                 .collect(),
             None => Vec::new(),
@@ -153,11 +169,19 @@ impl Table {
     /// The columns that have room; None when not even those that must stay
     /// have it.
     fn fitting(&self, natural: &[usize], width: usize) -> Option<Vec<usize>> {
-        let needed = |i: &usize| match self.columns[*i].wraps {
-            true => natural[*i].min(WRAPPED_WIDTH) + GAP,
-            false => natural[*i] + GAP,
+        let needed = |i: &usize| {
+            let column = &self.columns[*i];
+            let least = match (column.below, column.wraps) {
+                (true, _) => natural[*i].min(2 * WRAPPED_WIDTH),
+                (false, true) => natural[*i].min(WRAPPED_WIDTH),
+                (false, false) => natural[*i],
+            };
+            least + GAP
         };
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+        if shown.iter().map(needed).sum::<usize>() > width + GAP {
+            shown.retain(|i| !self.columns[*i].below);
+        }
         while shown.iter().map(needed).sum::<usize>() > width + GAP {
             let at = (0..shown.len())
                 .filter(|at| self.columns[shown[*at]].optional > 0)
@@ -165,6 +189,38 @@ impl Table {
             shown.remove(at);
         }
         Some(shown)
+    }
+
+    fn has_lines_below(&self, shown: &[usize]) -> bool {
+        (0..self.columns.len()).any(|i| self.columns[i].below && !shown.contains(&i))
+    }
+
+    /// Rows on one line each, what has no room beside them below, indented.
+    fn with_lines_below(
+        &self,
+        shown: &[usize],
+        natural: &[usize],
+        width: usize,
+        palette: Palette,
+    ) -> String {
+        let rule = if palette.unicode { '─' } else { '-' };
+        let total: usize = shown.iter().map(|i| natural[*i] + GAP).sum();
+        let mut out = self.straight(&self.head(), shown, natural, palette);
+        out.extend(std::iter::repeat_n(rule, total.saturating_sub(GAP)));
+        out.push('\n');
+        for row in &self.rows {
+            out.push_str(&self.straight(row, shown, natural, palette));
+            for (cell, column) in row.iter().zip(&self.columns) {
+                if !column.below || cell.text.is_empty() {
+                    continue;
+                }
+                for line in text::wrap(&cell.text, width.saturating_sub(BELOW)) {
+                    let line = palette.paint(cell.tone, &line);
+                    out.push_str(&format!("{:BELOW$}{line}\n", ""));
+                }
+            }
+        }
+        out
     }
 
     fn natural_widths(&self) -> Vec<usize> {
@@ -177,29 +233,48 @@ impl Table {
         widths
     }
 
-    fn plain(&self, widths: &[usize], palette: Palette) -> String {
-        let mut out = String::new();
-        let head: Vec<Cell> = self
-            .columns
+    fn head(&self) -> Vec<Cell> {
+        self.columns
             .iter()
             .map(|c| Cell::toned(c.name.to_uppercase(), Tone::Strong))
-            .collect();
-        for row in std::iter::once(&head).chain(&self.rows) {
-            let mut pending = 0;
-            for ((cell, column), width) in row.iter().zip(&self.columns).zip(widths) {
-                let fill = width - text::width(&cell.text);
-                let (before, after) = if column.right { (fill, 0) } else { (0, fill) };
-                if !cell.text.is_empty() {
-                    out.extend(std::iter::repeat_n(' ', pending + before));
-                    out.push_str(&cell.paint(palette));
-                    pending = 0;
-                } else {
-                    pending += before;
-                }
-                pending += after + GAP;
+            .collect()
+    }
+
+    fn plain(&self, widths: &[usize], palette: Palette) -> String {
+        let all: Vec<usize> = (0..self.columns.len()).collect();
+        std::iter::once(&self.head())
+            .chain(&self.rows)
+            .map(|row| self.straight(row, &all, widths, palette))
+            .collect()
+    }
+
+    /// One row on one line, nothing wrapped.
+    fn straight(
+        &self,
+        row: &[Cell],
+        shown: &[usize],
+        widths: &[usize],
+        palette: Palette,
+    ) -> String {
+        let mut out = String::new();
+        let mut pending = 0;
+        for i in shown {
+            let cell = &row[*i];
+            let fill = widths[*i] - text::width(&cell.text);
+            let (before, after) = match self.columns[*i].right {
+                true => (fill, 0),
+                false => (0, fill),
+            };
+            if !cell.text.is_empty() {
+                out.extend(std::iter::repeat_n(' ', pending + before));
+                out.push_str(&cell.paint(palette));
+                pending = 0;
+            } else {
+                pending += before;
             }
-            out.push('\n');
+            pending += after + GAP;
         }
+        out.push('\n');
         out
     }
 
@@ -330,6 +405,47 @@ fn comfy_cell(cell: &Cell) -> comfy_table::Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn history() -> Table {
+        Table::new([
+            column("run").right(),
+            column("status"),
+            column("playbook"),
+            column("by").optional(1),
+            column("reason").below(),
+        ])
+        .rows([
+            vec![
+                Cell::new(12),
+                Cell::toned("failed", Tone::Bad),
+                Cell::new("PATCH@3"),
+                Cell::new("ana"),
+                Cell::new("web1: task `Install` failed: no space left on the device"),
+            ],
+            vec![
+                Cell::new(9),
+                Cell::toned("success", Tone::Good),
+                Cell::new("PATCH@3"),
+                Cell::new("ana"),
+                Cell::new(""),
+            ],
+        ])
+    }
+
+    #[test]
+    fn what_has_no_room_beside_a_row_stands_below_it() {
+        let shown: String = [90, 44, 24, 16]
+            .map(|w| format!("{:-^w$}\n{}", "", history().render(Some(w), Palette::PLAIN)))
+            .concat();
+        insta::assert_snapshot!(shown);
+        assert_eq!(history().left_out(Some(24)), ["by"]);
+        assert!(history().left_out(Some(44)).is_empty());
+        for width in 12..100 {
+            for line in history().render(Some(width), Palette::PLAIN).lines() {
+                assert!(text::width(line) <= width, "{width}: {line}");
+            }
+        }
+    }
 
     fn sample() -> Table {
         Table::new([

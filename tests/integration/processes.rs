@@ -31,7 +31,7 @@ pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap()
 }
 
-fn alive(pid: u32) -> bool {
+pub fn alive(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|s| {
         !s.rsplit_once(") ")
             .is_some_and(|(_, rest)| rest.starts_with('Z'))
@@ -292,7 +292,7 @@ fn stubborn_pids(child: &Child) -> Vec<u32> {
     found
 }
 
-fn start_stubborn(p: &Program) -> (Child, Vec<u32>) {
+pub fn start_stubborn(p: &Program) -> (Child, Vec<u32>) {
     let child = p
         .command(&["run", "fake"])
         .env("FAKE_SCENARIO", "stubborn")

@@ -7,6 +7,7 @@ use kloigos::clock::Clock;
 use kloigos::domain::event::NewEvent;
 use kloigos::domain::name::{AllocationId, ComputeUnitId, Hostname, LoginUser, PlaybookName};
 use kloigos::domain::playbook::{Content, ContentFile, ContentKind};
+use kloigos::domain::run::RunId;
 use kloigos::domain::time::Timestamp;
 use kloigos::env::Env;
 use kloigos::error::Error;
@@ -85,22 +86,33 @@ fn an_older_store_says_init_and_is_backed_up_before_the_upgrade() {
     let dir = tempfile::tempdir().unwrap();
     let paths = fresh(dir.path());
     let db = rusqlite::Connection::open(paths.database()).unwrap();
-    // A store in which no migration has run yet is the oldest there can be.
-    db.execute("UPDATE refinery_schema_history SET version = 0", [])
-        .unwrap();
+    // As the first build left it, with a run.
+    db.execute_batch(
+        "DROP INDEX runs_queued_at;
+         DROP INDEX runs_changed;
+         DROP INDEX run_hosts_host_changed;
+         DROP INDEX run_hosts_address_changed;
+         ALTER TABLE runs DROP COLUMN exit_code;
+         ALTER TABLE runs DROP COLUMN changed_hosts;
+         DELETE FROM refinery_schema_history WHERE version > 1;
+         INSERT INTO runs (status, ending, playbook, version, digest, requester_user,
+           requester_host, requester_pid, check_mode, request, queued_at)
+         VALUES ('failed', 'task_failed', 'p', 1, '', 'u', 'h', 1, 0, '{}', 0)",
+    )
+    .unwrap();
     drop(db);
     let e = open_writer(&paths, CLOCK, &env()).err().unwrap();
-    assert!(matches!(e, StoreError::Older { found: 0, .. }), "{e}");
+    assert!(matches!(e, StoreError::Older { found: 1, .. }), "{e}");
     assert!(e.hints()[0].contains("kloigos init"));
-    // The migration itself fails here (its tables are there already); what
-    // counts is that the copy was made first and the store is still whole.
-    let _ = migrate(&paths, CLOCK, &env());
+    let (store, _) = migrate(&paths, CLOCK, &env()).unwrap();
+    let run = in_store(&store, |tx| Ok(tx.runs().get(RunId(1))?)).unwrap();
+    assert_eq!((run.version, run.exit_code), (1, None));
     let copies = std::fs::read_dir(dir.path())
         .unwrap()
         .filter(|f| {
             let name = f.as_ref().unwrap().file_name();
             name.to_string_lossy()
-                .starts_with("kloigos.db.before-upgrade-0")
+                .starts_with("kloigos.db.before-upgrade-1")
         })
         .count();
     assert_eq!(copies, 1);

@@ -13,7 +13,7 @@ pub fn table(cx: &Context, events: &[Event]) -> Table {
         column("subject"),
         column("run").right().optional(1),
         column("by").optional(2),
-        column("detail").wraps().optional(3),
+        column("detail").below(),
     ])
     .rows(events.iter().map(|e| {
         vec![

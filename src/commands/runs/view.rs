@@ -17,7 +17,7 @@ pub fn table(cx: &Context, runs: &[Run]) -> Table {
         column("asked by").optional(4),
         column("queued").optional(1),
         column("took").right().optional(3),
-        column("reason").wraps().optional(5),
+        column("reason").below(),
     ])
     .rows(runs.iter().map(|r| {
         vec![
@@ -84,6 +84,9 @@ pub fn fields(cx: &Context, run: &Run) -> Vec<(&'static str, Cell)> {
     ]);
     if let Some(data) = &run.data {
         fields.push(("data", Cell::new(said(data))));
+    }
+    if let Some(code) = run.exit_code {
+        fields.push(("exit code", Cell::new(code)));
     }
     if let Some(code) = run.ansible_exit {
         fields.push(("Ansible exit", Cell::toned(code, Tone::Muted)));

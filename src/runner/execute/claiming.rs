@@ -21,9 +21,11 @@ const SLOWEST_POLL: Duration = Duration::from_secs(1);
 impl Execution<'_, '_> {
     pub(super) fn known_keys(&self) -> Result<Vec<HostKey>, Error> {
         let targets = self.request.targets.servers();
+        let only = &self.request.options.only_hosts;
+        let wanted = |host: &str| only.is_empty() || only.iter().any(|o| o == host);
         self.engine.store.read(|tx| {
             let mut keys = Vec::new();
-            for target in targets {
+            for target in targets.iter().filter(|t| wanted(t.hostname.as_str())) {
                 if let Some(server) = tx.servers().get(&target.hostname)? {
                     keys.push(HostKey::of_server(&server));
                 }

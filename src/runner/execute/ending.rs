@@ -23,11 +23,11 @@ impl Execution<'_, '_> {
         self.listeners.end_output();
         let masker = self.listeners.masker();
         let said = self.listeners.said();
-        let mut exit_code = None;
+        let mut ansible_exit = None;
         let mut error = None;
         let (ending, reason) = match end {
             End::Exited(exit, workdir) => {
-                exit_code = exit.code;
+                ansible_exit = exit.code;
                 let known_hosts = self.engine.paths.known_hosts();
                 self.listeners
                     .progress()
@@ -53,7 +53,10 @@ impl Execution<'_, '_> {
             hosts: self.listeners.progress().counts(),
             data: self.data.take(),
         };
-        let recorded = self.record_end(&outcome, exit_code, on_end);
+        let code = error
+            .as_ref()
+            .map_or(Kind::Run(ending).exit_code(), Error::exit_code);
+        let recorded = self.record_end(&outcome, code, ansible_exit, on_end);
         let in_flight = match ending {
             RunEnding::Success => Vec::new(),
             _ => self.listeners.progress().in_flight(),
@@ -63,9 +66,7 @@ impl Execution<'_, '_> {
             run: self.id,
             status: outcome.status,
             ending,
-            exit_code: error
-                .as_ref()
-                .map_or(Kind::Run(ending).exit_code(), Error::exit_code),
+            exit_code: code,
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             reason: outcome.reason.clone(),
             hint: self.listeners.progress().hint(
@@ -87,6 +88,7 @@ impl Execution<'_, '_> {
     fn record_end(
         &mut self,
         outcome: &RunOutcome,
+        exit_code: u8,
         ansible_exit: Option<i32>,
         on_end: OnEnd<'_>,
     ) -> Result<(), Error> {
@@ -107,6 +109,7 @@ impl Execution<'_, '_> {
                     ansible_exit,
                     data: outcome.data.as_ref(),
                     hosts: &outcome.hosts,
+                    exit_code,
                 },
             )?;
             tx.claims().clear(self.id)?;

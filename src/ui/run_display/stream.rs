@@ -24,7 +24,9 @@ impl Reporter for Stream<'_> {
         match report {
             Report::Run { event, .. }
                 if matches!(event, RunEvent::Output { .. }) && self.ui.verbosity() == 0 => {}
-            Report::Run { at, event } => self.ui.stream_object(&Entry { at: *at, event }),
+            Report::Run { at, event } => {
+                let _ = self.ui.stream_object(&Entry { at: *at, event });
+            }
             Report::Step(text) => self.ui.step(text),
             Report::Note(text) => self.ui.note(text),
             Report::Warning(text) => self.ui.warning(text),
