@@ -297,3 +297,40 @@ fn two_runs_are_compared_by_what_was_asked_and_what_came_of_it() {
     );
     p.run(&["runs", "diff", "1", "9"]).exits(3);
 }
+
+#[test]
+fn a_retry_reaches_hosts_that_the_playbook_itself_adds() {
+    let p = Program::initialised();
+    let adds = "---
+- name: Make
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Add
+      ansible.builtin.add_host:
+        name: \"{{ item }}\"
+        ansible_connection: local
+        groups: made
+      loop: [m1, m2]
+- name: Prepare
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Say
+      ansible.builtin.debug:
+        msg: x
+"
+    .to_owned()
+        + fragile(2)
+            .replace("hosts: all", "hosts: made")
+            .trim_start_matches("---\n");
+    p.push("adds", &adds);
+    p.file("fail-m2", "");
+    p.run(&["run", "adds"]).exits(1);
+    std::fs::remove_file(p.path().join("fail-m2")).unwrap();
+    p.run(&["runs", "retry", "1"]).exits(0);
+    let shown = p.json(&["runs", "show", "2"]);
+    let work = &shown["tasks"][2];
+    assert_eq!((&work["name"], &work["ok"]), (&json!("Begin"), &json!(1)));
+    assert!(!hosts_of(&p, "2").contains(&"m1".to_owned()));
+}
