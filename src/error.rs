@@ -42,6 +42,8 @@ pub enum Kind {
     NoCapacity,
     /// A run ended so; its own report has been shown.
     Run(RunEnding),
+    /// A run that was only explained would end so.
+    WouldEnd(RunEnding),
     /// A run of another process ended with this code, which has been shown.
     Followed {
         exit_code: u8,
@@ -65,7 +67,7 @@ impl Kind {
             Kind::NoCapacity => exit::NO_CAPACITY,
             Kind::Local => exit::TASK_FAILED,
             Kind::Followed { exit_code } => exit_code,
-            Kind::Run(ending) => match ending {
+            Kind::Run(ending) | Kind::WouldEnd(ending) => match ending {
                 RunEnding::Success => exit::DONE,
                 RunEnding::WouldChange => exit::WOULD_CHANGE,
                 RunEnding::TaskFailed

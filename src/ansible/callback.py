@@ -221,6 +221,8 @@ class CallbackModule(CallbackBase):
         self.disabled = self.channel is None
         self.plays = []
         self.play = None
+        # Only told what would be done.
+        self.explains = os.environ.get("KLOIGOS_EXPLAIN") == "1"
         self.asked = None
         self.numbers = {}
         self.started = {}
@@ -244,7 +246,8 @@ class CallbackModule(CallbackBase):
     def refuse(self, text, names=()):
         """Without a terminal Ansible would take an answer that nobody gave."""
         self.send("refused", text=text, variables=list(names))
-        self.channel.end()
+        if not self.explains:
+            self.channel.end()
 
     def applies(self, task, variables):
         """Whether `when` lets the task run, as far as it can be told now."""
@@ -262,11 +265,14 @@ class CallbackModule(CallbackBase):
         for host in manager._inventory.get_hosts(play.hosts):
             yield host, manager.get_vars(play=play, host=host, task=task)
 
-    def refuse_pause(self, task):
-        """A pause without a time waits for a person."""
+    def waits_for_a_person(self, play, task):
+        """A pause without a time."""
         if task.action not in PAUSE or any(key in task.args for key in ("minutes", "seconds")):
-            return
-        if any(self.applies(task, variables) for _host, variables in self.hosts_with_variables(self.play, task)):
+            return False
+        return any(self.applies(task, variables) for _host, variables in self.hosts_with_variables(play, task))
+
+    def refuse_pause(self, play, task):
+        if self.waits_for_a_person(play, task):
             self.refuse("the task `%s` waits for a person" % task.get_name().strip())
 
     def delegates(self, play, task):
@@ -369,11 +375,31 @@ class CallbackModule(CallbackBase):
             self.channel.end()
 
     def task_start(self, task):
-        self.refuse_pause(task)
+        self.refuse_pause(self.play, task)
         self.claim_delegates(task)
+
+    def explain(self):
+        """Plays and hosts as they are known beforehand; nothing is touched."""
+        wanted = {}
+        for play in self.plays:
+            self.play = play
+            hosts = self.hosts_of(play)
+            self.tell_play(play, hosts)
+            for task in tasks_of(play.compile()):
+                self.refuse_pause(play, task)
+            for host in hosts + self.delegates_of(play):
+                wanted.setdefault(host["name"], host)
+        self.send("claim", hosts=list(wanted.values()))
+        os._exit(0)
+
+    def tell_play(self, play, hosts):
+        pattern = play.hosts if isinstance(play.hosts, str) else ", ".join(map(str, play.hosts or []))
+        self.send("play", name=play.get_name(), pattern=pattern, hosts=[host["name"] for host in hosts])
 
     def play_start(self, play):
         self.play = play
+        if self.explains:
+            self.explain()
         if self.asked is None:
             self.asked = set()
             todo = self.plays or [play]
@@ -388,9 +414,7 @@ class CallbackModule(CallbackBase):
             self.asked.update(new)
             self.asked.add("")
             self.channel.ask({"event": "claim", "hosts": list(new.values())})
-        mine = [host["name"] for host in self.hosts_of(play)]
-        pattern = play.hosts if isinstance(play.hosts, str) else ", ".join(map(str, play.hosts or []))
-        self.send("play", name=play.get_name(), pattern=pattern, hosts=mine)
+        self.tell_play(play, self.hosts_of(play))
 
     def v2_playbook_on_no_hosts_matched(self):
         self.send("no_hosts")

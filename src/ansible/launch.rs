@@ -34,6 +34,15 @@ pub struct Launch<'a> {
     pub known_hosts: &'a Path,
     /// Scratch of Ansible on this machine.
     pub local_tmp: &'a Path,
+    pub purpose: Purpose,
+}
+
+/// What an ansible-playbook is started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    Run,
+    /// To tell plays and hosts, and to end before the first task.
+    Explain,
 }
 
 /// A started ansible-playbook.
@@ -227,6 +236,13 @@ pub fn start(launch: &Launch<'_>, env: &Env) -> Result<Running, AnsibleError> {
         .env_clear()
         .envs(environment(env, launch))
         .env("KLOIGOS_EVENTS_FD", theirs.as_raw_fd().to_string())
+        .env(
+            "KLOIGOS_EXPLAIN",
+            match launch.purpose {
+                Purpose::Run => "0",
+                Purpose::Explain => "1",
+            },
+        )
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -3,6 +3,7 @@
 mod again;
 mod cancel;
 mod diff;
+mod explain;
 mod follow;
 mod grep;
 mod prune;
@@ -23,6 +24,7 @@ use crate::store::Tx;
 pub use again::{AgainAsk, NotKept, not_kept, rerun, retry};
 pub use cancel::cancel;
 pub use diff::{RunDiff, diff};
+pub use explain::{Explanation, explain};
 pub use follow::{exit_code, follow};
 pub use grep::{Found, grep, pattern};
 pub use prune::{Old, Pruned, old, prunable, prune};

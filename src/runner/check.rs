@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::engine::Engine;
 use super::files::RunFiles;
-use crate::ansible::launch::Launch;
+use crate::ansible::launch::{Launch, Purpose};
 use crate::ansible::lint::Lint;
 use crate::ansible::{self, syntax};
 use crate::domain::playbook::Content;
@@ -18,7 +18,7 @@ use crate::fs::FsError;
 use crate::paths::Paths;
 
 /// A directory for one check, gone with the value.
-fn scratch(paths: &Paths) -> Result<(tempfile::TempDir, RunFiles), Error> {
+pub(super) fn scratch(paths: &Paths) -> Result<(tempfile::TempDir, RunFiles), Error> {
     let runs = paths.runs();
     crate::fs::create_private_dir(&runs).map_err(crate::error::Error::store)?;
     let dir = tempfile::Builder::new()
@@ -67,6 +67,7 @@ pub fn check_syntax(
             control_dir: files.control(),
             known_hosts: &engine.paths.known_hosts(),
             local_tmp: &files.local_tmp(),
+            purpose: Purpose::Run,
         },
         engine.env,
     )?;

@@ -35,6 +35,11 @@ pub struct HostKey {
 }
 
 impl HostKey {
+    /// The same for all aliases of one machine.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     pub fn of_server(server: &Server) -> Self {
         HostKey {
             key: format!("server-{}", server.hostname),

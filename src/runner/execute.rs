@@ -3,7 +3,6 @@
 mod claiming;
 mod ending;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -14,11 +13,11 @@ use super::files::RunFiles;
 use super::listeners::Listeners;
 use super::progress::Exit;
 use super::recorder::Recorder;
-use super::request::{Password, RegisteredRun, RunRequest, Targets};
+use super::request::{RegisteredRun, RunRequest};
+use super::start::start;
 use super::streams::{Lines, Output, read_channel, rest_of_channel};
 use crate::ansible::events::{Message, PlayHost, decode};
-use crate::ansible::inventory::{InventoryHost, generated};
-use crate::ansible::launch::{self, Launch, Running};
+use crate::ansible::launch::{self, Purpose, Running};
 use crate::ansible::processes;
 use crate::domain::report::Reporter;
 use crate::domain::run::{RunId, RunOutcome};
@@ -121,7 +120,7 @@ struct Execution<'x, 'e> {
 
 /// Never passed in silence, and never waited for by a process without a
 /// terminal.
-fn refused(text: &str, variables: &[String]) -> Error {
+pub(super) fn refused(text: &str, variables: &[String]) -> Error {
     let error = Error::new(
         Kind::Refused,
         format!("{}, and a run has no terminal to ask on", plain(text)),
@@ -190,7 +189,7 @@ impl Execution<'_, '_> {
             Ok(files) => files,
             Err(e) => return End::Failed(e),
         };
-        let running = match self.start(&files) {
+        let running = match start(self.engine, self.request, &files, Purpose::Run) {
             Ok(running) => running,
             Err(e) => return End::Failed(e),
         };
@@ -224,70 +223,6 @@ impl Execution<'_, '_> {
             by: cancel.name().to_owned(),
             in_flight,
         });
-    }
-
-    fn start(&mut self, files: &RunFiles) -> Result<Running, Error> {
-        let request = self.request;
-        let playbook = files.write_content(&request.content)?;
-        let inventory = self.inventory(files)?;
-        let mut variable_files = request.var_files.clone();
-        for (number, file) in request.secret_files.iter().enumerate() {
-            variable_files.push(files.write_secret(&format!("variables-{number}"), file.text())?);
-        }
-        let variables = request.all_variables();
-        if !variables.is_empty() {
-            variable_files.push(files.write_variables(&variables)?);
-        }
-        let only = &request.options.only_hosts;
-        let limit = match only.is_empty() {
-            true => request.options.limit.clone(),
-            false => Some(files.write_limit(only)?),
-        };
-        let arguments = arguments(request, limit, files)?;
-        let known_hosts = self.engine.paths.known_hosts();
-        processes::become_subreaper();
-        Ok(launch::start(
-            &Launch {
-                install: &self.engine.ansible,
-                workdir: &files.project(),
-                playbook: &playbook,
-                inventory: inventory.as_deref(),
-                variable_files: &variable_files,
-                arguments: &arguments,
-                callback_dir: &files.callback(),
-                control_dir: files.control(),
-                known_hosts: &known_hosts,
-                local_tmp: &files.local_tmp(),
-            },
-            self.engine.env,
-        )?)
-    }
-
-    fn inventory(&self, files: &RunFiles) -> Result<Option<PathBuf>, Error> {
-        let (servers, others): (&[_], &[String]) = match &self.request.targets {
-            Targets::Inventory(path) => return Ok(Some(self.engine.env.cwd.join(path))),
-            Targets::Servers(servers) => (servers, &[]),
-            Targets::Hosts { servers, others } => (servers, others),
-            Targets::None => (&[], &[]),
-        };
-        let hosts: Vec<InventoryHost> = servers
-            .iter()
-            .map(|s| InventoryHost {
-                name: s.hostname.to_string(),
-                group: s.group.to_owned(),
-                address: s.address,
-                port: s.port,
-                user: s.user.to_string(),
-            })
-            .collect();
-        let text = generated(
-            &hosts,
-            others,
-            &self.engine.key_file,
-            &launch::ssh_args(&self.engine.paths.known_hosts()),
-        )
-        .map_err(|e| Error::new(Kind::Local, format!("cannot write the inventory: {e}")))?;
-        Ok(Some(files.write_inventory(&text)?))
     }
 
     /// Reads everything that Ansible says until it is over.
@@ -477,52 +412,5 @@ impl Execution<'_, '_> {
             let text = plain(&line);
             self.emit(RunEvent::Output { stream, text });
         }
-    }
-}
-
-/// Options as ansible-playbook takes them.
-fn arguments(
-    request: &RunRequest,
-    limit: Option<String>,
-    files: &RunFiles,
-) -> Result<Vec<OsString>, Error> {
-    let options = &request.options;
-    let mut args: Vec<OsString> = Vec::new();
-    if options.check {
-        args.push("--check".into());
-    }
-    if options.diff {
-        args.push("--diff".into());
-    }
-    for (flag, value) in [
-        ("--limit", &limit),
-        ("--tags", &options.tags),
-        ("--skip-tags", &options.skip_tags),
-    ] {
-        if let Some(value) = value {
-            // One word: a value that begins with a hyphen is no option.
-            args.push(format!("{flag}={value}").into());
-        }
-    }
-    if let Some(password) = &options.become_password {
-        args.push("--become-password-file".into());
-        args.push(password_file(password, "become", files)?.into());
-    }
-    for (number, vault) in options.vaults.iter().enumerate() {
-        let file = password_file(&vault.password, &format!("vault-{number}"), files)?;
-        let mut id = OsString::from(format!("--vault-id={}@", vault.label));
-        id.push(file);
-        args.push(id);
-    }
-    if options.verbosity > 1 {
-        args.push(format!("-{}", "v".repeat(usize::from(options.verbosity - 1))).into());
-    }
-    Ok(args)
-}
-
-fn password_file(password: &Password, name: &str, files: &RunFiles) -> Result<PathBuf, Error> {
-    match password {
-        Password::File(path) => Ok(path.clone()),
-        Password::Text(secret) => files.write_secret(name, secret),
     }
 }

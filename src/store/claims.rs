@@ -5,7 +5,7 @@
 //! for. A ticket of a run that is no longer live counts for nothing. One in
 //! state 'slot' stands in the line for a slot, not for a host.
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::values::time;
 use super::{StoreError, Tx};
@@ -23,6 +23,21 @@ pub struct Ahead {
     pub requester: Requester,
     pub since: Timestamp,
     pub held: bool,
+}
+
+fn ticket(row: &Row<'_>) -> rusqlite::Result<Ahead> {
+    Ok(Ahead {
+        host_key: row.get("host_key")?,
+        host_name: row.get("host_name")?,
+        run: RunId(row.get("run_id")?),
+        requester: Requester {
+            user: row.get("requester_user")?,
+            host: row.get("requester_host")?,
+            pid: row.get("requester_pid")?,
+        },
+        since: time(row, "since")?,
+        held: row.get("held")?,
+    })
 }
 
 impl Claims<'_> {
@@ -59,23 +74,23 @@ impl Claims<'_> {
                    AND (o.state = 'held' OR o.id < m.id)
                  ORDER BY o.id",
             )
-            .and_then(|mut s| {
-                s.query_map([run.0], |row| {
-                    Ok(Ahead {
-                        host_key: row.get("host_key")?,
-                        host_name: row.get("host_name")?,
-                        run: RunId(row.get("run_id")?),
-                        requester: Requester {
-                            user: row.get("requester_user")?,
-                            host: row.get("requester_host")?,
-                            pid: row.get("requester_pid")?,
-                        },
-                        since: time(row, "since")?,
-                        held: row.get("held")?,
-                    })
-                })?
-                .collect()
-            })
+            .and_then(|mut s| s.query_map([run.0], ticket)?.collect())
+            .map_err(self.0.wrap())
+    }
+
+    /// The tickets of live runs on one host, the holder's first.
+    pub fn on(&self, host_key: &str) -> Result<Vec<Ahead>, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "SELECT o.host_key, o.host_name, o.run_id, o.since, o.state = 'held' AS held,
+                        r.requester_user, r.requester_host, r.requester_pid
+                 FROM claim_tickets o
+                 JOIN runs r ON r.id = o.run_id AND r.status IN ('queued', 'running')
+                 WHERE o.host_key = ?1
+                 ORDER BY held DESC, o.id",
+            )
+            .and_then(|mut s| s.query_map([host_key], ticket)?.collect())
             .map_err(self.0.wrap())
     }
 

@@ -185,20 +185,31 @@ fn what_an_older_build_recorded_is_run_again_too() {
         "skip_tags": null, "check": false, "diff": false, "variables": {},
         "variable_files": [], "become_password_file": null, "vault_ids": []});
     let db = rusqlite::Connection::open(p.store().join("kloigos.db")).unwrap();
-    let set = |request: &Value| {
-        db.execute(
-            "UPDATE runs SET request = ?1 WHERE id = 1",
-            [request.to_string()],
-        )
-        .unwrap();
-    };
-    set(&older);
+    db.execute(
+        "UPDATE runs SET request = ?1 WHERE id = 1",
+        [older.to_string()],
+    )
+    .unwrap();
     p.run(&["runs", "rerun", "1"]).exits(0);
     assert_eq!(hosts_of(&p, "2"), ["a"]);
-    // Secret ones are recorded by name.
-    set(&json!({"secret_variables": ["token"]}));
+}
+
+#[test]
+fn secrets_are_asked_for_again_or_given_again() {
+    let p = Program::initialised();
+    p.push("work", &fragile(3));
+    let inventory = local_inventory(&p, &["a"]);
+    let secrets = p.file("secrets", "token=hunter2222\n");
+    p.run(&["run", "work", "-i", &inventory, "--secret-file", &secrets])
+        .exits(0);
     let ran = p.run(&["runs", "rerun", "1"]).exits(2);
-    assert!(ran.stderr.contains("not kept: token"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("token"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--secret-file"), "{}", ran.stderr);
+    p.run(&["runs", "rerun", "1", "--secret-file", &secrets])
+        .exits(0);
+    let request = p.json(&["runs", "show", "2"])["request"].clone();
+    assert_eq!(request["secrets"], json!(["token"]));
+    assert!(!request.to_string().contains("hunter2222"));
 }
 
 #[test]
@@ -296,4 +307,41 @@ fn two_runs_are_compared_by_what_was_asked_and_what_came_of_it() {
         "{text}"
     );
     p.run(&["runs", "diff", "1", "9"]).exits(3);
+}
+
+#[test]
+fn a_retry_reaches_hosts_that_the_playbook_itself_adds() {
+    let p = Program::initialised();
+    let adds = "---
+- name: Make
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Add
+      ansible.builtin.add_host:
+        name: \"{{ item }}\"
+        ansible_connection: local
+        groups: made
+      loop: [m1, m2]
+- name: Prepare
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Say
+      ansible.builtin.debug:
+        msg: x
+"
+    .to_owned()
+        + fragile(2)
+            .replace("hosts: all", "hosts: made")
+            .trim_start_matches("---\n");
+    p.push("adds", &adds);
+    p.file("fail-m2", "");
+    p.run(&["run", "adds"]).exits(1);
+    std::fs::remove_file(p.path().join("fail-m2")).unwrap();
+    p.run(&["runs", "retry", "1"]).exits(0);
+    let shown = p.json(&["runs", "show", "2"]);
+    let work = &shown["tasks"][2];
+    assert_eq!((&work["name"], &work["ok"]), (&json!("Begin"), &json!(1)));
+    assert!(!hosts_of(&p, "2").contains(&"m1".to_owned()));
 }

@@ -8,6 +8,7 @@ mod engine;
 mod engine_claims;
 mod engine_end;
 mod engine_prompts;
+mod explain;
 mod history;
 mod house;
 mod lifecycle;

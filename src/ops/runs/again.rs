@@ -1,15 +1,18 @@
 //! The same run again, on all of its hosts or on those that are left.
 
+use std::collections::BTreeSet;
+
 use super::start::{Order, refuse_lifecycle, start};
 use super::{now_is, stored};
 use crate::domain::report::{Report, Reporter};
 use crate::domain::request::{Again, Asked};
 use crate::domain::run::{Run, RunEnding, RunId, RunOutcome, Wait};
-use crate::domain::run_event::HostCounts;
+use crate::domain::run_event::{HostCounts, TaskNo};
 use crate::domain::vault::{VaultId, VaultSource};
 use crate::error::{Error, Kind};
 use crate::ops::secrets::SecretAsk;
 use crate::ops::{Services, playbooks};
+use crate::store::Tx;
 
 /// What is of this time and not of the run that is repeated.
 pub struct AgainAsk {
@@ -91,6 +94,11 @@ pub fn retry(
             some_of(&left)
         )));
         asked.only_hosts = left;
+        for maker in services.store.read(|tx| makers(tx, run.id))? {
+            if !asked.only_hosts.contains(&maker) {
+                asked.only_hosts.push(maker);
+            }
+        }
     }
     repeat(services, ask, &run, asked, Again::RetryOf, reporter)
 }
@@ -112,6 +120,25 @@ fn left(ending: RunEnding, hosts: &[HostCounts]) -> Vec<String> {
             || (ending.is_failure() && (never_reached || !ending.has_recap()))
     };
     hosts.iter().filter(left).map(|h| h.host.clone()).collect()
+}
+
+/// Hosts on which the run added others to its inventory: without them those
+/// would not be there to be retried.
+fn makers(tx: &Tx<'_>, id: RunId) -> Result<BTreeSet<String>, Error> {
+    let tasks = tx.runs().tasks(id)?;
+    let adding: Vec<TaskNo> = tasks
+        .iter()
+        .filter(|t| t.action.rsplit('.').next() == Some("add_host"))
+        .map(|t| t.task)
+        .collect();
+    if adding.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let results = tx.runs().results(id)?.into_iter();
+    Ok(results
+        .filter(|r| adding.contains(&r.task))
+        .map(|r| r.host)
+        .collect())
 }
 
 /// What may be asked again.

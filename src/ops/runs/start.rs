@@ -55,7 +55,11 @@ pub fn run(
     ask: RunAsk,
     reporter: &mut dyn Reporter,
 ) -> Result<RunOutcome, Error> {
-    let order = Order {
+    start(services, order(services, ask), reporter)
+}
+
+pub(super) fn order(services: &Services<'_>, ask: RunAsk) -> Order {
+    Order {
         asked: Asked {
             cwd: Some(services.env.cwd.clone()),
             variables: values(&ask.variables),
@@ -81,8 +85,7 @@ pub fn run(
         version: ask.version,
         wait: ask.wait,
         verbosity: ask.verbosity,
-    };
-    start(services, order, reporter)
+    }
 }
 
 /// A lifecycle playbook outside its command would act on whatever its old
@@ -108,10 +111,7 @@ pub(super) fn start(
     mut order: Order,
     reporter: &mut dyn Reporter,
 ) -> Result<RunOutcome, Error> {
-    let secrets = &mut order.secrets;
-    secrets.take_over(&mut order.asked.variables)?;
-    order.asked.secrets = secrets.names().into_iter().map(str::to_owned).collect();
-    order.asked.ask_become_pass = secrets.become_password.is_some();
+    order.settle_secrets()?;
     refuse_lifecycle(&order.playbook, order.asked.check)?;
     services
         .store
@@ -141,8 +141,19 @@ pub(super) fn start(
     )
 }
 
+impl Order {
+    /// Before anything of it is kept or shown.
+    pub(super) fn settle_secrets(&mut self) -> Result<(), Error> {
+        self.secrets.take_over(&mut self.asked.variables)?;
+        let names = self.secrets.names();
+        self.asked.secrets = names.into_iter().map(str::to_owned).collect();
+        self.asked.ask_become_pass = self.secrets.become_password.is_some();
+        Ok(())
+    }
+}
+
 /// What the order names beside the store, looked at before anything is written.
-struct Given {
+pub(super) struct Given {
     inventory: Option<PathBuf>,
     var_files: Vec<PathBuf>,
     become_password: Option<Password>,
@@ -150,7 +161,7 @@ struct Given {
 }
 
 impl Given {
-    fn read(services: &Services<'_>, order: &Order) -> Result<Self, Error> {
+    pub(super) fn read(services: &Services<'_>, order: &Order) -> Result<Self, Error> {
         let asked = &order.asked;
         let at = |path: &Path| {
             if path.starts_with("~") {
@@ -195,7 +206,7 @@ impl Given {
     }
 }
 
-fn request(tx: &Tx<'_>, order: &Order, given: &Given) -> Result<RunRequest, Error> {
+pub(super) fn request(tx: &Tx<'_>, order: &Order, given: &Given) -> Result<RunRequest, Error> {
     let asked = &order.asked;
     let version = playbooks::find(tx, &order.playbook, order.version)?;
     Ok(RunRequest {

@@ -1,3 +1,7 @@
+//! `kloigos run`.
+
+mod explain;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -72,6 +76,14 @@ pub struct RunArgs {
 
     #[command(flatten)]
     wait: WaitArgs,
+
+    /// Tell what the run would do, and what would refuse it; touch no host
+    #[arg(long, conflicts_with = "list_hosts")]
+    explain: bool,
+
+    /// Only list the hosts that the run would claim
+    #[arg(long)]
+    list_hosts: bool,
 }
 
 pub fn run(cx: &Context, args: RunArgs) -> Result<(), Error> {
@@ -96,6 +108,14 @@ pub fn run(cx: &Context, args: RunArgs) -> Result<(), Error> {
         wait: args.wait.wait(),
         verbosity: cx.ui.verbosity(),
     };
+    if args.explain || args.list_hosts {
+        let opened = cx.reader()?;
+        let explanation = ops::runs::explain(&opened.services(), ask)?;
+        return match args.explain {
+            true => explain::show(cx, &explanation),
+            false => explain::list_hosts(cx, &explanation),
+        };
+    }
     let opened = cx.writer()?;
     let done = {
         let mut progress = cx.ui.run_stream();

@@ -1,0 +1,228 @@
+//! What a run would do, told by Ansible itself, which ends before the first
+//! task: plays and hosts. No host is touched and nothing is recorded.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::check::scratch;
+use super::claims::HostKey;
+use super::engine::Engine;
+use super::progress::{Exit, Progress};
+use super::request::RunRequest;
+use super::start::start;
+use super::streams::{Lines, Output, read_channel, rest_of_channel};
+use super::{hidden, liveness};
+use crate::ansible::events::{Message, PlayHost, decode};
+use crate::ansible::launch::{Purpose, Running};
+use crate::ansible::processes;
+use crate::domain::run::{Requester, RunEnding, RunId};
+use crate::domain::text::plain;
+use crate::domain::time::Timestamp;
+use crate::error::{Error, Kind};
+
+/// Reading a large inventory takes its time; a plugin of it that hangs does not
+/// end by itself.
+const LIMIT: Duration = Duration::from_secs(300);
+const KILL_LIMIT: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Default)]
+pub struct Explained {
+    pub plays: Vec<ExplainedPlay>,
+    /// Delegates that are known beforehand among them.
+    pub hosts: Vec<ExplainedHost>,
+    pub warnings: Vec<String>,
+    /// Why the run would not be done.
+    pub refusals: Vec<Error>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainedPlay {
+    pub name: String,
+    pub pattern: String,
+    pub hosts: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainedHost {
+    pub name: String,
+    pub address: String,
+    pub port: Option<u16>,
+    pub connection: String,
+    /// Only worked on in place of another.
+    pub delegate: bool,
+    /// What is locked for it; None for this machine itself.
+    pub claim: Option<String>,
+    /// Runs that have it or stand in line for it, the next one first.
+    pub held_by: Vec<Holder>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Holder {
+    pub run: RunId,
+    pub requester: Requester,
+    pub since: Timestamp,
+    /// False: it waits in line.
+    pub holds: bool,
+}
+
+pub fn explain(engine: &Engine<'_>, request: &RunRequest) -> Result<Explained, Error> {
+    let (_dir, files) = scratch(engine.paths)?;
+    let masker = hidden::masker(request, engine.env);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::new(Kind::Local, format!("cannot start Ansible: {e}")))?;
+    let (messages, said, exit) = runtime.block_on(async {
+        let running = start(engine, request, &files, Purpose::Explain)?;
+        let listened = tokio::time::timeout(LIMIT, listen(running)).await;
+        listened.map_err(|_| {
+            processes::kill_all(KILL_LIMIT);
+            Error::new(
+                Kind::Ansible,
+                format!(
+                    "Ansible did not tell its hosts within {} s",
+                    LIMIT.as_secs()
+                ),
+            )
+        })?
+    })?;
+    let said = masker.text(&said).into_owned();
+    let mut explained = Explained::default();
+    let mut hosts: Option<Vec<PlayHost>> = None;
+    for message in messages {
+        match message {
+            Message::Play {
+                name,
+                pattern,
+                hosts,
+            } => explained.plays.push(ExplainedPlay {
+                name: masker.text(&plain(&name)).into_owned(),
+                pattern: masker.text(&pattern).into_owned(),
+                hosts,
+            }),
+            Message::Claim { hosts: told } => hosts = Some(told),
+            Message::Refused { text, variables } => {
+                explained
+                    .refusals
+                    .push(super::execute::refused(&text, &variables));
+            }
+            Message::Warning { text } => explained.warnings.push(masker.text(&text).into_owned()),
+            _ => {}
+        }
+    }
+    match hosts {
+        Some(hosts) if !hosts.is_empty() => explained.hosts = claims(engine, hosts)?,
+        _ => explained
+            .refusals
+            .push(not_done(engine, request, exit, &said, &files.project())),
+    }
+    Ok(explained)
+}
+
+/// Everything that Ansible says, until it has ended.
+async fn listen(running: Running) -> Result<(Vec<Message>, String, Exit), Error> {
+    let Running {
+        mut child,
+        stdout,
+        stderr,
+        channel,
+    } = running;
+    let mut events = Lines::whole();
+    let (mut out, mut err) = (Output::new(stdout), Output::new(stderr));
+    let (mut messages, mut said) = (Vec::new(), String::new());
+    let mut exit = None;
+    while exit.is_none() {
+        tokio::select! {
+            read = read_channel(&channel, &mut events), if !events.closed => {
+                read.map_err(|e| Error::new(Kind::Local, format!("cannot read Ansible's events: {e}")))?;
+            }
+            () = out.fill(), if !out.closed => while out.lines.next().is_some() {},
+            () = err.fill(), if !err.closed => while let Some(line) = err.lines.next() { said.push_str(&line); },
+            status = child.wait() => exit = Some(Exit::of(status.ok())),
+        }
+    }
+    rest_of_channel(&channel, &mut events);
+    while let Some(line) = events.next() {
+        if let Ok(message) = decode(line.trim_end()) {
+            messages.push(message);
+        }
+    }
+    err.rest();
+    while let Some(line) = err.lines.next() {
+        said.push_str(&line);
+    }
+    Ok((messages, said, exit.unwrap_or_default()))
+}
+
+/// The end that a run without hosts would have.
+fn not_done(
+    engine: &Engine<'_>,
+    request: &RunRequest,
+    exit: Exit,
+    said: &str,
+    workdir: &std::path::Path,
+) -> Error {
+    let mut progress = Progress::default();
+    progress.observe(&crate::domain::run_event::RunEvent::Started {
+        ansible_version: String::new(),
+    });
+    let known_hosts = engine.paths.known_hosts();
+    let (ending, reason) = progress.ending(request, exit, said, workdir, &known_hosts);
+    let error = Error::new(Kind::Run(ending), reason.unwrap_or_default());
+    match progress.hint(request, ending, &known_hosts) {
+        Some(hint) if ending == RunEnding::NoHosts => error.hint(hint),
+        _ => error,
+    }
+}
+
+fn claims(engine: &Engine<'_>, hosts: Vec<PlayHost>) -> Result<Vec<ExplainedHost>, Error> {
+    let servers = engine
+        .store
+        .read(|tx| Ok::<_, Error>(tx.servers().list()?))?;
+    hosts
+        .into_iter()
+        .map(|host| {
+            let key = HostKey::of_host(&host, &servers);
+            let held_by = match &key {
+                Some(key) => holders(engine, key)?,
+                None => Vec::new(),
+            };
+            Ok(ExplainedHost {
+                address: if host.is_local() {
+                    &host.name
+                } else {
+                    &host.address
+                }
+                .clone(),
+                port: host.port,
+                connection: host.connection,
+                delegate: host.delegate,
+                name: host.name,
+                claim: key.map(|k| match k.by_name {
+                    true => format!("{}, by name only", k.shown),
+                    false => k.shown,
+                }),
+                held_by,
+            })
+        })
+        .collect()
+}
+
+fn holders(engine: &Engine<'_>, key: &HostKey) -> Result<Vec<Holder>, Error> {
+    let tickets = engine
+        .store
+        .read(|tx| Ok::<_, Error>(tx.claims().on(key.key())?))?;
+    let mut holders = Vec::new();
+    for ticket in tickets {
+        if liveness::is_alive(engine.paths, ticket.run)? {
+            holders.push(Holder {
+                run: ticket.run,
+                requester: ticket.requester,
+                since: ticket.since,
+                holds: ticket.held,
+            });
+        }
+    }
+    Ok(holders)
+}

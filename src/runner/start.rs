@@ -1,0 +1,133 @@
+//! From a request to a started ansible-playbook.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::engine::Engine;
+use super::files::RunFiles;
+use super::request::{Password, RunRequest, Targets};
+use crate::ansible::inventory::{InventoryHost, generated};
+use crate::ansible::launch::{self, Launch, Purpose, Running};
+use crate::ansible::processes;
+use crate::error::{Error, Kind};
+
+/// Writes what Ansible needs into the run's directory, and starts it.
+pub(super) fn start(
+    engine: &Engine<'_>,
+    request: &RunRequest,
+    files: &RunFiles,
+    purpose: Purpose,
+) -> Result<Running, Error> {
+    let playbook = files.write_content(&request.content)?;
+    let inventory = inventory(engine, request, files)?;
+    let mut variable_files = request.var_files.clone();
+    for (number, file) in request.secret_files.iter().enumerate() {
+        variable_files.push(files.write_secret(&format!("variables-{number}"), file.text())?);
+    }
+    let variables = request.all_variables();
+    if !variables.is_empty() {
+        variable_files.push(files.write_variables(&variables)?);
+    }
+    let only = &request.options.only_hosts;
+    let limit = match only.is_empty() {
+        true => request.options.limit.clone(),
+        false => Some(files.write_limit(only)?),
+    };
+    let arguments = arguments(request, limit, files)?;
+    let known_hosts = engine.paths.known_hosts();
+    processes::become_subreaper();
+    Ok(launch::start(
+        &Launch {
+            install: &engine.ansible,
+            workdir: &files.project(),
+            playbook: &playbook,
+            inventory: inventory.as_deref(),
+            variable_files: &variable_files,
+            arguments: &arguments,
+            callback_dir: &files.callback(),
+            control_dir: files.control(),
+            known_hosts: &known_hosts,
+            local_tmp: &files.local_tmp(),
+            purpose,
+        },
+        engine.env,
+    )?)
+}
+
+fn inventory(
+    engine: &Engine<'_>,
+    request: &RunRequest,
+    files: &RunFiles,
+) -> Result<Option<PathBuf>, Error> {
+    let (servers, others): (&[_], &[String]) = match &request.targets {
+        Targets::Inventory(path) => return Ok(Some(engine.env.cwd.join(path))),
+        Targets::Servers(servers) => (servers, &[]),
+        Targets::Hosts { servers, others } => (servers, others),
+        Targets::None => (&[], &[]),
+    };
+    let hosts: Vec<InventoryHost> = servers
+        .iter()
+        .map(|s| InventoryHost {
+            name: s.hostname.to_string(),
+            group: s.group.to_owned(),
+            address: s.address,
+            port: s.port,
+            user: s.user.to_string(),
+        })
+        .collect();
+    let text = generated(
+        &hosts,
+        others,
+        &engine.key_file,
+        &launch::ssh_args(&engine.paths.known_hosts()),
+    )
+    .map_err(|e| Error::new(Kind::Local, format!("cannot write the inventory: {e}")))?;
+    Ok(Some(files.write_inventory(&text)?))
+}
+
+/// Options as ansible-playbook takes them.
+fn arguments(
+    request: &RunRequest,
+    limit: Option<String>,
+    files: &RunFiles,
+) -> Result<Vec<OsString>, Error> {
+    let options = &request.options;
+    let mut args: Vec<OsString> = Vec::new();
+    if options.check {
+        args.push("--check".into());
+    }
+    if options.diff {
+        args.push("--diff".into());
+    }
+    for (flag, value) in [
+        ("--limit", &limit),
+        ("--tags", &options.tags),
+        ("--skip-tags", &options.skip_tags),
+    ] {
+        if let Some(value) = value {
+            // One word: a value that begins with a hyphen is no option.
+            args.push(format!("{flag}={value}").into());
+        }
+    }
+    if let Some(password) = &options.become_password {
+        args.push("--become-password-file".into());
+        args.push(password_file(password, "become", files)?.into());
+    }
+    for (number, vault) in options.vaults.iter().enumerate() {
+        let file = password_file(&vault.password, &format!("vault-{number}"), files)?;
+        let mut id = OsString::from(format!("--vault-id={}@", vault.label));
+        id.push(file);
+        args.push(id);
+    }
+    if options.verbosity > 1 {
+        args.push(format!("-{}", "v".repeat(usize::from(options.verbosity - 1))).into());
+    }
+    Ok(args)
+}
+
+fn password_file(password: &Password, name: &str, files: &RunFiles) -> Result<PathBuf, Error> {
+    match password {
+        Password::File(path) => Ok(path.clone()),
+        Password::Text(secret) => files.write_secret(name, secret),
+    }
+}
