@@ -1,7 +1,7 @@
 //! Runs done again, with real Ansible.
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::engine_end::{ended, local_inventory, spawn, until};
 use crate::program::Program;
