@@ -56,7 +56,11 @@ impl HostKey {
             return None;
         }
         if local {
-            return Some(Self::by_name(&host.name));
+            // Its name is all that there is: nothing to warn of.
+            return Some(HostKey {
+                by_name: false,
+                ..Self::by_name(&host.name)
+            });
         }
         let port = host.port.unwrap_or(22);
         let bare = host.address.trim_start_matches('[').trim_end_matches(']');
