@@ -20,8 +20,8 @@ needs:
 lint: needs
 	cargo fmt --check
 	cargo clippy --all-targets --all-features -- -D warnings
-	yamllint --strict playbooks tests
-	ansible-lint --offline playbooks
+	yamllint --strict playbooks tests src
+	ansible-lint --offline playbooks src/ansible/strays
 
 unit: needs
 	cargo test --lib --bins --test integration

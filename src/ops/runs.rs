@@ -8,6 +8,7 @@ mod follow;
 mod grep;
 mod prune;
 mod start;
+mod strays;
 
 use std::ops::ControlFlow;
 
@@ -29,6 +30,7 @@ pub use follow::{exit_code, follow};
 pub use grep::{Found, grep, pattern};
 pub use prune::{Old, Pruned, old, prunable, prune};
 pub use start::{RunAsk, run};
+pub use strays::{Look, Stray, strays};
 
 pub use crate::store::runs::{Failure, RunFilter, TaskSummary};
 

@@ -1,30 +1,21 @@
 //! What a run would do, told by Ansible itself, which ends before the first
 //! task: plays and hosts. No host is touched and nothing is recorded.
 
-use std::time::Duration;
-
 use serde::Serialize;
 
 use super::check::scratch;
 use super::claims::HostKey;
 use super::engine::Engine;
+use super::listen::{Heard, listen};
 use super::progress::{Exit, Progress};
 use super::request::RunRequest;
-use super::start::start;
-use super::streams::{Lines, Output, read_channel, rest_of_channel};
 use super::{hidden, liveness};
-use crate::ansible::events::{Message, PlayHost, decode};
-use crate::ansible::launch::{Purpose, Running};
-use crate::ansible::processes;
+use crate::ansible::events::{Message, PlayHost};
+use crate::ansible::launch::Purpose;
 use crate::domain::run::{Requester, RunEnding, RunId};
 use crate::domain::text::plain;
 use crate::domain::time::Timestamp;
 use crate::error::{Error, Kind};
-
-/// Reading a large inventory takes its time; a plugin of it that hangs does not
-/// end by itself.
-const LIMIT: Duration = Duration::from_secs(300);
-const KILL_LIMIT: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Default)]
 pub struct Explained {
@@ -69,24 +60,11 @@ pub struct Holder {
 pub fn explain(engine: &Engine<'_>, request: &RunRequest) -> Result<Explained, Error> {
     let (_dir, files) = scratch(engine.paths)?;
     let masker = hidden::masker(request, engine.env);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Error::new(Kind::Local, format!("cannot start Ansible: {e}")))?;
-    let (messages, said, exit) = runtime.block_on(async {
-        let running = start(engine, request, &files, Purpose::Explain)?;
-        let listened = tokio::time::timeout(LIMIT, listen(running)).await;
-        listened.map_err(|_| {
-            processes::kill_all(KILL_LIMIT);
-            Error::new(
-                Kind::Ansible,
-                format!(
-                    "Ansible did not tell its hosts within {} s",
-                    LIMIT.as_secs()
-                ),
-            )
-        })?
-    })?;
+    let Heard {
+        messages,
+        said,
+        exit,
+    } = listen(engine, request, &files, Purpose::Explain)?;
     let said = masker.text(&said).into_owned();
     let mut explained = Explained::default();
     let mut hosts: Option<Vec<PlayHost>> = None;
@@ -118,41 +96,6 @@ pub fn explain(engine: &Engine<'_>, request: &RunRequest) -> Result<Explained, E
             .push(not_done(engine, request, exit, &said, &files.project())),
     }
     Ok(explained)
-}
-
-/// Everything that Ansible says, until it has ended.
-async fn listen(running: Running) -> Result<(Vec<Message>, String, Exit), Error> {
-    let Running {
-        mut child,
-        stdout,
-        stderr,
-        channel,
-    } = running;
-    let mut events = Lines::whole();
-    let (mut out, mut err) = (Output::new(stdout), Output::new(stderr));
-    let (mut messages, mut said) = (Vec::new(), String::new());
-    let mut exit = None;
-    while exit.is_none() {
-        tokio::select! {
-            read = read_channel(&channel, &mut events), if !events.closed => {
-                read.map_err(|e| Error::new(Kind::Local, format!("cannot read Ansible's events: {e}")))?;
-            }
-            () = out.fill(), if !out.closed => while out.lines.next().is_some() {},
-            () = err.fill(), if !err.closed => while let Some(line) = err.lines.next() { said.push_str(&line); },
-            status = child.wait() => exit = Some(Exit::of(status.ok())),
-        }
-    }
-    rest_of_channel(&channel, &mut events);
-    while let Some(line) = events.next() {
-        if let Ok(message) = decode(line.trim_end()) {
-            messages.push(message);
-        }
-    }
-    err.rest();
-    while let Some(line) = err.lines.next() {
-        said.push_str(&line);
-    }
-    Ok((messages, said, exit.unwrap_or_default()))
 }
 
 /// The end that a run without hosts would have.

@@ -13,6 +13,7 @@ mod explain;
 mod files;
 mod hidden;
 mod key;
+mod listen;
 mod listeners;
 mod liveness;
 mod orphans;
@@ -22,6 +23,7 @@ mod recorder;
 mod request;
 mod ssh;
 mod start;
+mod strays;
 mod streams;
 mod unreachable;
 mod waiting;
@@ -41,3 +43,4 @@ pub use request::{
     Password, RegisteredRun, RunOptions, RunRequest, TargetServer, Targets, Vault, register,
 };
 pub use ssh::{known_host_keys, learn_host_key, ssh_session};
+pub use strays::{Look, Stray, look_for_strays};

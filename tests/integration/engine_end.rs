@@ -79,7 +79,7 @@ fn ssh_inventory(p: &Program, hosts: &[(&str, &Sshd)]) -> String {
         .iter()
         .map(|(name, sshd)| {
             format!(
-                "{name} ansible_host={} ansible_port={} ansible_ssh_private_key_file={} ansible_ssh_common_args='-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null'\n",
+                "{name} ansible_host={} ansible_port={} ansible_ssh_private_key_file={} ansible_python_interpreter=/usr/bin/python3 ansible_ssh_common_args='-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null'\n",
                 sshd.address,
                 sshd.port,
                 sshd.key().display()
@@ -166,6 +166,34 @@ fn a_cancel_over_ssh_ends_the_connection_masters_too() {
     kill_process(pid(&child), Signal::TERM).unwrap();
     Ran::of(&child.wait_with_output().unwrap()).exits(143);
     assert_eq!(processes_with(control), Vec::<u32>::new());
+}
+
+#[test]
+fn after_a_cancel_a_probe_says_what_is_still_at_work_on_the_host() {
+    let (one, two) = (Sshd::start("127.0.0.45"), Sshd::start("127.0.0.46"));
+    let p = Program::initialised();
+    let inventory = ssh_inventory(&p, &[("one", &one), ("two", &two)]);
+    let nap = OwnSleep::new(7);
+    p.push("nap", &sleeper("command", &nap.0));
+    let child = spawn(&p, &["run", "nap", "-i", &inventory]);
+    until(30, "two sleepers", || nap.sleepers().len() == 2);
+    kill_process(pid(&child), Signal::INT).unwrap();
+    let ran = Ran::of(&child.wait_with_output().unwrap()).exits(130);
+    assert!(ran.stderr.contains("runs show 1 --probe"), "{}", ran.stderr);
+    drop(two);
+
+    let looks = p.json(&["runs", "show", "1", "--probe"])["at_work"].clone();
+    assert_eq!(looks[0]["host"], "one");
+    assert!(looks[0].to_string().contains(&nap.0), "{looks}");
+    assert!(looks[1]["not_asked"].is_string(), "{looks}");
+    for left in nap.sleepers() {
+        let pid = Pid::from_raw(i32::try_from(left).unwrap()).unwrap();
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    until(10, "the sleepers are gone", || nap.sleepers().is_empty());
+    let shown = p.run(&["runs", "show", "1", "--probe"]).exits(0).stdout;
+    assert!(shown.contains("nothing on one"), "{shown}");
+    assert!(shown.contains("two could not be asked"), "{shown}");
 }
 
 #[test]

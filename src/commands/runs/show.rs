@@ -1,28 +1,51 @@
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use super::view;
 use crate::context::Context;
 use crate::domain::run::RunId;
 use crate::error::Error;
 use crate::ops;
-use crate::ops::runs::{RunDetail, TaskSummary};
+use crate::ops::runs::{Look, RunDetail, TaskSummary};
 use crate::ui::{Cell, Table, Tone, View, column, duration};
 
 /// Show a run: hosts, tasks, failures, timing
 #[derive(Debug, Args)]
-#[command(before_help = "Example:\n  kloigos runs show 12")]
+#[command(before_help = "Example:\n  kloigos runs show 12\n  kloigos runs show 12 --probe")]
 pub struct ShowArgs {
     /// Number of the run
     #[arg(value_name = "ID")]
     run: RunId,
+
+    /// Ask the hosts over SSH whether something of the run is still at work there
+    #[arg(long)]
+    probe: bool,
+}
+
+/// The run, and what its hosts say when they are asked.
+#[derive(Serialize)]
+struct Probed<'a> {
+    #[serde(flatten)]
+    detail: &'a RunDetail,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_work: Option<&'a [Look]>,
 }
 
 pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
     let opened = cx.reader()?;
-    let detail = ops::runs::show(&opened.services(), args.run)?;
-    cx.ui.show(&detail, || {
+    let services = opened.services();
+    let detail = ops::runs::show(&services, args.run)?;
+    let looks = match args.probe {
+        true => Some(ops::runs::strays(&services, args.run)?),
+        false => None,
+    };
+    let shown = Probed {
+        detail: &detail,
+        at_work: looks.as_deref(),
+    };
+    cx.ui.show(&shown, || {
         let mut view = View::new().fields(view::fields(cx, &detail.run));
         if !detail.waits_for.is_empty() {
             view = view.heading("Waits for").prose(
@@ -34,9 +57,41 @@ pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
             );
         }
         view = failures(view, &detail);
+        if let Some(looks) = &looks {
+            view = at_work(view, looks);
+        }
         view.section("Hosts", view::hosts(&detail.hosts))
             .section("Tasks", tasks(&detail.tasks))
     })
+}
+
+fn at_work(view: View, looks: &[Look]) -> View {
+    let mut view = view.heading("Still at work");
+    let idle: Vec<&str> = looks
+        .iter()
+        .filter(|l| l.strays.is_empty() && l.not_asked.is_none())
+        .map(|l| l.host.as_str())
+        .collect();
+    if !idle.is_empty() || looks.is_empty() {
+        let on = match looks.is_empty() {
+            true => "no host: the run reached none".to_owned(),
+            false => idle.join(", "),
+        };
+        view = view.prose(format!("nothing on {on}"));
+    }
+    for look in looks {
+        if let Some(why) = &look.not_asked {
+            view = view.prose(format!("{} could not be asked: {why}", look.host));
+        }
+        for stray in &look.strays {
+            let since = duration(Duration::from_secs(stray.seconds));
+            view = view.prose(format!(
+                "{}: process {}, for {since}: {}",
+                look.host, stray.pid, stray.command
+            ));
+        }
+    }
+    view
 }
 
 fn failures(mut view: View, detail: &RunDetail) -> View {

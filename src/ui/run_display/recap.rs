@@ -216,6 +216,16 @@ fn next(model: &Model, end: &End) -> Vec<String> {
         (Some(command), true) => vec![command],
         (None, true) => vec![show],
         (Some(again), false) => vec![show, again],
-        (None, false) => vec![show, format!("kloigos runs output {run}")],
+        // Where hosts were cut short, work may go on there.
+        (None, false) if !end.in_flight.is_empty() => {
+            vec![
+                format!("{show} --probe"),
+                format!("kloigos runs retry {run}"),
+            ]
+        }
+        (None, false) if end.hosts.is_empty() => {
+            vec![show, format!("kloigos runs output {run}")]
+        }
+        (None, false) => vec![show, format!("kloigos runs retry {run}")],
     }
 }
