@@ -19,15 +19,14 @@ use crate::ui::{ColorChoice, Format, UiOptions};
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     before_help = "\
 Example:
   kloigos init
   kloigos server add lab1 --private-ip 192.0.2.10 --admin-user debian \\
-      --region home --zone rack1 --cu 0-3 --cu 4-7
+      --region home --zone rack1 --cu 0-3 --cu 4-7 --disk /dev/sdb
   kloigos ip add 192.0.2.100-192.0.2.120
   kloigos alloc create web --key ~/.ssh/id_ed25519.pub
-  kloigos alloc ssh web"
+  kloigos alloc ssh web -i ~/.ssh/id_ed25519"
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -53,7 +52,7 @@ pub struct GlobalArgs {
     )]
     pub format: Format,
 
-    /// Results and errors only
+    /// Results, warnings and errors only
     #[arg(long, short, global = true)]
     pub quiet: bool,
 

@@ -44,8 +44,8 @@ pub enum Kind {
     Run(RunEnding),
     /// A run that was only explained would end so.
     WouldEnd(RunEnding),
-    /// A run of another process ended with this code, which has been shown.
-    Followed {
+    /// A run ended with this code; why, and what to do, has been shown.
+    Told {
         exit_code: u8,
     },
     /// The user said no, or could not be asked.
@@ -66,7 +66,7 @@ impl Kind {
             Kind::Exists => exit::EXISTS,
             Kind::NoCapacity => exit::NO_CAPACITY,
             Kind::Local => exit::TASK_FAILED,
-            Kind::Followed { exit_code } => exit_code,
+            Kind::Told { exit_code } => exit_code,
             Kind::Run(ending) | Kind::WouldEnd(ending) => match ending {
                 RunEnding::Success => exit::DONE,
                 RunEnding::WouldChange => exit::WOULD_CHANGE,

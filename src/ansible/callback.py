@@ -37,6 +37,9 @@ DIFF_LIMIT = 64 * 1024
 HIDDEN = "its output is hidden by no_log"
 # Before a text is cut: what is left of a key would not be known for one.
 PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+DEBUG = ("debug", "ansible.builtin.debug", "ansible.legacy.debug")
+# Of a debug task's result these are not what it says.
+NOT_SAID = {"changed", "failed", "skipped", "skip_reason", "results", "warnings", "deprecations", "exception"}
 PAUSE = ("pause", "ansible.builtin.pause", "ansible.legacy.pause")
 GRACE_SECONDS = 4
 
@@ -96,6 +99,16 @@ def outlive(below):
         os._exit(0)
 
 
+def debugged(data):
+    """What a debug task says: its message, or the variables that it names."""
+    shown = {key: value for key, value in data.items() if key not in NOT_SAID and not key.startswith("_")}
+    if list(shown) == ["msg"]:
+        return shorten(shown["msg"])
+    if not shown:
+        return None
+    return "\n".join("%s: %s" % (key, shorten(value)) for key, value in sorted(shown.items()))
+
+
 def tasks_of(blocks):
     """All tasks of blocks in blocks."""
     for one in blocks:
@@ -103,6 +116,19 @@ def tasks_of(blocks):
             yield from tasks_of(one.block + one.rescue + one.always)
         else:
             yield one
+
+
+def is_rescued(task):
+    """Whether a failure of the task goes to a rescue section, at whatever depth."""
+    below = task
+    above = getattr(task, "_parent", None)
+    while above is not None:
+        if getattr(above, "rescue", None):
+            inside = {getattr(one, "_uuid", None) for one in above.block}
+            if getattr(below, "_uuid", None) in inside:
+                return True
+        below, above = above, getattr(above, "_parent", None)
+    return False
 
 
 class Channel:
@@ -460,11 +486,16 @@ class CallbackModule(CallbackBase):
         begun = self.started.pop((host.name, task._uuid), None)
         took = 0 if begun is None else int((time.monotonic() - begun) * 1000)
         said = None
+        if status == "failed" and is_rescued(task):
+            status = "rescued"
         hidden = "censored" in data or data.get("_ansible_no_log") or task.no_log is True
         if hidden:
-            said = HIDDEN if status in ("failed", "ignored", "unreachable") else None
-        elif status in ("failed", "ignored", "unreachable"):
+            said = HIDDEN if status in ("failed", "rescued", "ignored", "unreachable") else None
+        elif status in ("failed", "rescued", "ignored", "unreachable"):
             said = message(data)
+        elif task.action in DEBUG:
+            # Written for people to read.
+            said = debugged(data)
         elif status == "skipped":
             said = shorten(data["skip_reason"]) if data.get("skip_reason") else None
         self.send("result", task=self.number(task), host=host.name, status=status,

@@ -39,7 +39,7 @@ impl AnsibleError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             AnsibleError::SettingMissing { setting, .. } => vec![format!(
-                "`kloigos setting reset {setting}` lets kloigos choose, `kloigos setting set {setting} FILE` names another"
+                "`kloigos setting set {setting} FILE` names another"
             )],
             AnsibleError::TooOld { .. } | AnsibleError::Missing | AnsibleError::Broken { .. } => {
                 vec!["`kloigos init` makes a private environment with a suitable one".into()]

@@ -58,6 +58,14 @@ where
     )
 }
 
+/// `KIND ID`, as events and runs name what they are about.
+pub fn subject(typed: &str) -> Result<String, String> {
+    match typed.split_once(' ') {
+        Some((kind, id)) if !kind.is_empty() && !id.trim().is_empty() => Ok(typed.to_owned()),
+        _ => Err("write what it is and its name: 'server lab1', 'allocation web'".to_owned()),
+    }
+}
+
 /// Tags by key.
 pub fn tags(list: Vec<Tag>) -> Result<BTreeMap<String, String>, Error> {
     let mut map = BTreeMap::new();

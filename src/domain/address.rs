@@ -14,6 +14,10 @@ pub enum AddressError {
     Address(String),
     #[error("`{0}` is not an address, a CIDR block or a range FIRST-LAST")]
     Range(String),
+    #[error(
+        "`{given}` is an address inside the block {block}: give the address alone, or the block"
+    )]
+    HostBits { given: String, block: String },
     #[error("`{0}` mixes IPv4 and IPv6")]
     Mixed(String),
     #[error("`{0}` ends before it begins")]
@@ -43,6 +47,12 @@ pub fn parse_range(s: &str) -> Result<Vec<IpAddr>, AddressError> {
     let shown = s.escape_debug().to_string();
     let list: Vec<IpAddr> = if s.contains('/') {
         let net: ipnet::IpNet = s.parse().map_err(|_| AddressError::Range(shown.clone()))?;
+        if net.trunc() != net {
+            return Err(AddressError::HostBits {
+                given: shown,
+                block: net.trunc().to_string(),
+            });
+        }
         take(net.hosts(), &shown)?
     } else if let Some((first, last)) = s.split_once('-') {
         match (parse(first)?, parse(last)?) {

@@ -18,6 +18,8 @@ status_enum! {
         Ok = "ok",
         Changed = "changed",
         Failed = "failed",
+        /// Failed in a block whose rescue section goes on.
+        Rescued = "rescued",
         /// Failed, and `ignore_errors` let the play go on.
         Ignored = "ignored",
         Unreachable = "unreachable",
@@ -73,7 +75,7 @@ impl HostCounts {
         }
     }
 
-    /// "changed", "ok", "failed", "unreachable": the host's one word.
+    /// "changed", "ok", "failed", "unreachable", "skipped": the host's one word.
     pub fn verdict(&self) -> &'static str {
         if self.failed > 0 {
             "failed"
@@ -81,8 +83,10 @@ impl HostCounts {
             "unreachable"
         } else if self.changed > 0 {
             "changed"
-        } else if self.ok > 0 {
+        } else if self.ok + self.rescued > 0 {
             "ok"
+        } else if self.skipped > 0 {
+            "skipped"
         } else {
             "no result"
         }
@@ -154,7 +158,8 @@ pub enum RunEvent {
         status: ResultStatus,
         changed: bool,
         duration_ms: u64,
-        /// Why it failed, was skipped or unreachable; one or more lines.
+        /// Why it failed, was skipped or unreachable, or what a debug task
+        /// says; one or more lines.
         message: Option<String>,
     },
     /// What a change is, or would be; with `--diff` only. It is stored as part

@@ -112,6 +112,13 @@ pub(super) fn find(
             let error = Error::not_found(format!("there is no playbook {name}"));
             match near {
                 Some(near) => error.hint(format!("did you mean {}?", near.name)),
+                None if matches!(
+                    name.as_str(),
+                    "list" | "show" | "output" | "follow" | "cancel"
+                ) =>
+                {
+                    error.hint(format!("the history of runs is `kloigos runs {name}`"))
+                }
                 None => error.hint("`kloigos playbook list` shows them all"),
             }
         }

@@ -82,10 +82,7 @@ pub fn add(
     let server = services.store.write(|tx| {
         for other in tx.servers().list()? {
             if let Some(what) = clash(&new, &other) {
-                return Err(Error::new(
-                    Kind::Exists,
-                    format!("server {} already has {what}", other.hostname),
-                )
+                return Err(Error::new(Kind::Exists, what)
                 .hint(format!("`kloigos server show {0}` shows it; if what it has is wrong, `kloigos server remove {0}` and add it again", other.hostname)));
             }
         }
@@ -108,18 +105,21 @@ pub fn add(
 /// One machine must not be two servers. Only a public address may be shared,
 /// by machines that one address forwards to from different ports.
 fn clash(new: &NewServer, other: &Server) -> Option<String> {
-    if new.hostname == other.hostname {
-        return Some("that name".to_owned());
+    let name = &other.hostname;
+    if new.hostname == *name {
+        return Some(format!("server {name} exists already"));
     }
     if let Some(ip) = new.public_ip
         && (Some(ip), new.port) == (other.public_ip, other.port)
     {
-        return Some(format!("the address {ip} port {}", new.port));
+        return Some(format!("server {name} already has {ip} port {}", new.port));
     }
-    if new.private_ip == other.private_ip || Some(new.private_ip) == other.public_ip {
-        return Some(format!("the address {}", new.private_ip));
-    }
-    (new.public_ip == Some(other.private_ip)).then(|| format!("the address {}", other.private_ip))
+    let shared = if new.private_ip == other.private_ip || Some(new.private_ip) == other.public_ip {
+        new.private_ip
+    } else {
+        new.public_ip.filter(|ip| *ip == other.private_ip)?
+    };
+    Some(format!("server {name} already has the address {shared}"))
 }
 
 /// An address of the pool moves from server to server with its tenant.
@@ -346,7 +346,8 @@ fn live_on(tx: &Tx<'_>, hostname: &Hostname) -> Result<Vec<Allocation>, Error> {
 /// addresses freed on the operator's word, the host unseen.
 pub fn remove(services: &Services<'_>, hostname: &Hostname, lost: bool) -> Result<Removed, Error> {
     let store: &Store = services.store;
-    store.write(|tx| {
+    let server = store.read(|tx| find(tx, hostname))?;
+    let removed = store.write(|tx| {
         let server = find(tx, hostname)?;
         let live = live_on(tx, hostname)?;
         server.may_remove(live.len(), lost)?;
@@ -376,10 +377,18 @@ pub fn remove(services: &Services<'_>, hostname: &Hostname, lost: bool) -> Resul
             }
         }
         tx.servers().remove(hostname, lost)?;
-        Ok(Removed {
+        Ok::<_, Error>(Removed {
             hostname: hostname.clone(),
             closed_allocations: live.into_iter().map(|a| a.id).collect(),
             freed_addresses: freed,
         })
-    })
+    })?;
+    // Best effort: a key that stays is only found out of date later.
+    let _ = runner::forget_host_key(
+        services.env,
+        services.paths,
+        server.ansible_host(),
+        server.port,
+    );
+    Ok(removed)
 }

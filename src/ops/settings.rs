@@ -9,6 +9,7 @@ use super::Services;
 use crate::domain::settings::{ANSIBLE_PLAYBOOK, DEFINITIONS, Definition, SettingType, find};
 use crate::error::Error;
 use crate::fs;
+use crate::runner;
 use crate::store::Tx;
 
 #[derive(Debug, Clone, Serialize)]
@@ -69,8 +70,9 @@ pub fn set(services: &Services<'_>, name: &str, value: &str) -> Result<SettingVi
         if !meta.is_file() {
             return Err(unusable("it is not a file".to_owned()));
         }
-        if name == ANSIBLE_PLAYBOOK && !fs::is_executable(path) {
-            return Err(unusable("it cannot be executed".to_owned()));
+        if name == ANSIBLE_PLAYBOOK {
+            runner::check_ansible(services.paths, services.env, &value)
+                .map_err(|e| unusable(e.message))?;
         }
     }
     services.store.write(|tx| {

@@ -75,6 +75,12 @@ impl<'a> Engine<'a> {
     }
 }
 
+/// Whether the executable that the setting names would do.
+pub fn check_ansible(paths: &Paths, env: &Env, setting: &str) -> Result<(), Error> {
+    install::locate(setting, &paths.ansible(), env)?;
+    Ok(())
+}
+
 /// A suitable Ansible, made if there is none.
 pub fn prepare_ansible(
     paths: &Paths,
@@ -85,7 +91,13 @@ pub fn prepare_ansible(
     let dir = paths.ansible();
     match install::locate(setting, &dir, env) {
         Ok(found) => return Ok(found),
-        Err(e @ AnsibleError::SettingMissing { .. }) => return Err(e.into()),
+        // What a person has chosen only a person takes back.
+        Err(e) if !setting.is_empty() => {
+            return Err(Error::from(e).hint(format!(
+                "`kloigos setting reset {}` lets kloigos choose",
+                settings::ANSIBLE_PLAYBOOK
+            )));
+        }
         Err(AnsibleError::Missing) => {}
         Err(e) => reporter.report(&Report::Note(format!("{e}; a private one is used instead"))),
     }

@@ -123,7 +123,7 @@ struct Execution<'x, 'e> {
 pub(super) fn refused(text: &str, variables: &[String]) -> Error {
     let error = Error::new(
         Kind::Refused,
-        format!("{}, and a run has no terminal to ask on", plain(text)),
+        format!("{}, and a run never asks", plain(text)),
     );
     if variables.is_empty() {
         error.hint("give the task a time (`seconds`), or split the playbook where a person decides")

@@ -32,7 +32,7 @@ pub use crate::ansible::Install;
 pub use crate::ansible::lint::Lint;
 pub use check::{check_syntax, lint};
 pub use claims::waits_for;
-pub use engine::{Engine, prepare_ansible};
+pub use engine::{Engine, check_ansible, prepare_ansible};
 pub use execute::execute;
 pub use explain::{Explained, ExplainedHost, ExplainedPlay, explain};
 pub use key::check_key;
@@ -42,5 +42,5 @@ pub use owner::ask_to_end;
 pub use request::{
     Password, RegisteredRun, RunOptions, RunRequest, TargetServer, Targets, Vault, register,
 };
-pub use ssh::{known_host_keys, learn_host_key, ssh_session};
+pub use ssh::{forget_host_key, known_host_keys, learn_host_key, ssh_session};
 pub use strays::{Look, Stray, look_for_strays};

@@ -22,8 +22,9 @@ pub(super) struct Progress {
     stats: Option<Vec<HostCounts>>,
     answered: BTreeSet<String>,
     results: u64,
-    /// The first of each kind: host, task, message.
-    failure: Option<(String, String, String)>,
+    /// The last of each host, in the order of hosts' first: host, task, message.
+    failures: Vec<(String, String, String)>,
+    /// The first: host, message.
     unreachable: Option<(String, String)>,
 }
 
@@ -100,9 +101,13 @@ impl Progress {
                 counts.failed += 1;
                 let said = first_lines(message.unwrap_or("no message"));
                 let name = self.tasks.get(&task).cloned().unwrap_or_default();
-                self.failure
-                    .get_or_insert_with(|| (host.to_owned(), name, said));
+                let failure = (host.to_owned(), name, said);
+                match self.failures.iter_mut().find(|f| f.0 == host) {
+                    Some(earlier) => *earlier = failure,
+                    None => self.failures.push(failure),
+                }
             }
+            ResultStatus::Rescued => counts.rescued += 1,
             ResultStatus::Unreachable => {
                 counts.unreachable += 1;
                 self.unreachable.get_or_insert_with(|| {
@@ -160,8 +165,20 @@ impl Progress {
         }
         let counts = self.counts();
         if counts.iter().any(|h| h.failed > 0) {
-            let reason = match &self.failure {
-                Some((host, task, said)) => format!("{host}: task `{task}` failed: {said}"),
+            let failed: Vec<&str> = counts
+                .iter()
+                .filter(|h| h.failed > 0)
+                .map(|h| h.host.as_str())
+                .collect();
+            let first = self
+                .failures
+                .iter()
+                .find(|f| failed.contains(&f.0.as_str()));
+            let reason = match first {
+                Some((host, task, said)) => format!(
+                    "{host}: task `{task}` failed: {said}{}",
+                    and_others(&failed, host)
+                ),
                 None => "a task failed".to_owned(),
             };
             return (RunEnding::TaskFailed, Some(reason));
@@ -169,20 +186,13 @@ impl Progress {
         if counts.iter().any(|h| h.unreachable > 0) {
             let reason = match &self.unreachable {
                 Some((host, said)) => {
-                    let (why, _) = unreachable::explain(said, known_hosts);
-                    let others: Vec<&str> = counts
+                    let (why, _) = unreachable::explain(said, known_hosts, host, None);
+                    let gone: Vec<&str> = counts
                         .iter()
-                        .filter(|h| h.unreachable > 0 && h.host != *host)
+                        .filter(|h| h.unreachable > 0)
                         .map(|h| h.host.as_str())
                         .collect();
-                    match others.as_slice() {
-                        [] => format!("{host} is unreachable: {why}"),
-                        [other] => format!("{host} is unreachable: {why}; so is {other}"),
-                        [other, more @ ..] => format!(
-                            "{host} is unreachable: {why}; so are {other} and {} more",
-                            more.len()
-                        ),
-                    }
+                    format!("{host} is unreachable: {why}{}", and_others(&gone, host))
                 }
                 None => "a host was unreachable".to_owned(),
             };
@@ -233,8 +243,20 @@ impl Progress {
         known_hosts: &Path,
     ) -> Option<String> {
         match (&self.unreachable, ending, &request.targets) {
-            (Some((_, said)), RunEnding::Unreachable, _) => {
-                unreachable::explain(said, known_hosts).1
+            (Some((host, said)), RunEnding::Unreachable, targets) => {
+                let at = self.hosts.get(host).map_or_else(
+                    || host.clone(),
+                    |h| match h.port {
+                        None | Some(22) => h.address.clone(),
+                        Some(port) => format!("[{}]:{port}", h.address),
+                    },
+                );
+                let server = targets
+                    .servers()
+                    .iter()
+                    .find(|s| s.hostname.as_str() == host)
+                    .map(|s| s.hostname.as_str());
+                unreachable::explain(said, known_hosts, &at, server).1
             }
             (_, RunEnding::NoHosts, Targets::None) => {
                 Some("name hosts with --host, or an inventory with -i".to_owned())
@@ -297,6 +319,16 @@ impl Progress {
                 })
             })
             .map(|t| t.hostname.to_string())
+    }
+}
+
+/// `; also on b`, `; also on b and 3 more`, or nothing where there are no others.
+fn and_others(all: &[&str], first: &str) -> String {
+    let others: Vec<&str> = all.iter().copied().filter(|h| *h != first).collect();
+    match others.as_slice() {
+        [] => String::new(),
+        [other] => format!("; also on {other}"),
+        [other, more @ ..] => format!("; also on {other} and {} more", more.len()),
     }
 }
 

@@ -67,6 +67,22 @@ pub fn known_host_keys(
         .collect())
 }
 
+/// Drops what was accepted: the address may be another machine's next time.
+pub fn forget_host_key(env: &Env, paths: &Paths, address: IpAddr, port: u16) -> Result<(), Error> {
+    let file = paths.known_hosts();
+    if file.exists() {
+        let text = file.to_string_lossy().into_owned();
+        output(
+            env,
+            "ssh-keygen",
+            &["-R", &host_name(address, port), "-f", &text],
+        )?;
+        // It keeps a copy of the file as it was.
+        let _ = std::fs::remove_file(file.with_extension("old"));
+    }
+    Ok(())
+}
+
 /// Accepts the keys that the host shows, if none is known yet. Gives those
 /// that are new.
 pub fn learn_host_key(

@@ -78,7 +78,7 @@ pub fn look_for_strays(
                 let said = message.unwrap_or_default();
                 let why = match status {
                     ResultStatus::Unreachable => {
-                        unreachable::explain(&said, &engine.paths.known_hosts()).0
+                        unreachable::explain(&said, &engine.paths.known_hosts(), &host, None).0
                     }
                     _ => said.lines().next().unwrap_or("no message").to_owned(),
                 };

@@ -2,22 +2,41 @@
 
 use std::path::Path;
 
-/// One line and its hint. `said` is what ssh wrote, as Ansible passes it on.
-pub(super) fn explain(said: &str, known_hosts: &Path) -> (String, Option<String>) {
+/// One line and its hint. `said` is what ssh wrote, as Ansible passes it on;
+/// `host` is `[ADDRESS]:PORT` as ssh writes it, `server` the registered one.
+pub(super) fn explain(
+    said: &str,
+    known_hosts: &Path,
+    host: &str,
+    server: Option<&str>,
+) -> (String, Option<String>) {
     let has = |part: &str| said.contains(part);
     let file = known_hosts.display();
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") || has("Host key for") && has("has changed") {
         return (
             "its host key is another than the one accepted before".into(),
-            Some(format!(
-                "if the machine was reinstalled, forget the old key with `ssh-keygen -R '[ADDRESS]:PORT' -f {file}` (ADDRESS alone for port 22), then run `kloigos server init`"
-            )),
+            Some(match server {
+                Some(server) => format!(
+                    "if the machine was reinstalled, forget the old key with `ssh-keygen -R '{host}' -f {file}`, then `kloigos server init {server}` accepts the new one"
+                ),
+                None => format!(
+                    "if the machine was reinstalled, forget the old key with `ssh-keygen -R '{host}'` (and `-f {file}`, if it is there), then accept the new one with `ssh`"
+                ),
+            }),
         );
     }
     if has("Host key verification failed") || has("host key is known for") {
         return (
             "its host key is not known".into(),
-            Some("`kloigos server init HOST` accepts the key at first contact and shows it".into()),
+            Some(match server {
+                Some(server) => {
+                    format!("`kloigos server init {server}` accepts the key and shows it")
+                }
+                None => {
+                    "accept it with `ssh`, once, or register the machine with `kloigos server add`"
+                        .into()
+                }
+            }),
         );
     }
     if has("Permission denied") {
@@ -56,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_usual_reasons_are_told_apart() {
-        let explain = |s| explain(s, Path::new("/k")).0;
+        let explain = |s| explain(s, Path::new("/k"), "10.0.0.1", None).0;
         assert!(explain("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.").contains("another than"));
         assert!(explain("Host key verification failed.").contains("not known"));
         assert!(explain("a@b: Permission denied (publickey).").contains("refused"));

@@ -89,8 +89,11 @@ impl StoreError {
             })
         };
         match self {
-            StoreError::Missing(_) => vec![
-                "`kloigos init` makes one".into(),
+            StoreError::Missing(path) => vec![
+                format!(
+                    "`kloigos init --store {}` makes one",
+                    path.parent().unwrap_or(path).display()
+                ),
                 "if it is elsewhere, name its directory with --store or KLOIGOS_HOME".into(),
             ],
             StoreError::Older { .. } => {

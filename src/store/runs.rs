@@ -68,11 +68,13 @@ pub struct TaskSummary {
     pub started_at: Timestamp,
     /// The longest that it took on one host.
     pub duration_ms: u64,
+    /// As Ansible counts: changed and ignored ones too.
     pub ok: u32,
     pub changed: u32,
     pub failed: u32,
     pub unreachable: u32,
     pub skipped: u32,
+    pub rescued: u32,
     pub ignored: u32,
 }
 
@@ -481,11 +483,12 @@ impl Runs<'_> {
             .prepare_cached(
                 "SELECT t.task_no, t.play, t.name, t.action, t.started_at,
                         coalesce(max(r.duration_ms), 0) AS duration_ms,
-                        coalesce(sum(r.status = 'ok'), 0) AS ok,
+                        coalesce(sum(r.status IN ('ok', 'changed', 'ignored')), 0) AS ok,
                         coalesce(sum(r.status = 'changed'), 0) AS changed,
                         coalesce(sum(r.status = 'failed'), 0) AS failed,
                         coalesce(sum(r.status = 'unreachable'), 0) AS unreachable,
                         coalesce(sum(r.status = 'skipped'), 0) AS skipped,
+                        coalesce(sum(r.status = 'rescued'), 0) AS rescued,
                         coalesce(sum(r.status = 'ignored'), 0) AS ignored
                  FROM run_tasks t
                  LEFT JOIN run_results r ON r.run_id = t.run_id AND r.task_no = t.task_no
@@ -507,6 +510,7 @@ impl Runs<'_> {
                         failed: row.get("failed")?,
                         unreachable: row.get("unreachable")?,
                         skipped: row.get("skipped")?,
+                        rescued: row.get("rescued")?,
                         ignored: row.get("ignored")?,
                     })
                 })?

@@ -65,7 +65,7 @@ impl Ui {
     pub fn error(&self, error: &Error) {
         match error.kind {
             Kind::Run(RunEnding::WouldChange) => return,
-            Kind::Run(_) | Kind::Followed { .. } if !self.options.quiet => return,
+            Kind::Run(_) | Kind::Told { .. } if !self.options.quiet => return,
             _ => {}
         }
         let word = self.err.paint(Tone::Bad, "error:");
@@ -104,7 +104,7 @@ impl Ui {
             Some(rest) => format!("{}{rest}", self.err.paint(Tone::Bad, "error:")),
             None => text.into_owned(),
         };
-        self.streams.err(&text);
+        self.streams.err(&self.broken_between_words(&text));
         exit::USAGE
     }
 }

@@ -140,7 +140,7 @@ tones! {
         Good: Ok;
         Changed: Changed;
         Bad: Failed | Unreachable;
-        Warn: Ignored;
+        Warn: Ignored | Rescued;
         Muted: Skipped;
     }
 }

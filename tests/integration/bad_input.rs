@@ -235,6 +235,15 @@ fn addresses_settings_and_runs_are_checked() {
         2,
         "not a file",
     );
+    refused(
+        &p,
+        &["setting", "set", "ansible.playbook_path", "/bin/false"],
+        2,
+        "gave no version",
+    );
+    refused(&p, &["ip", "add", "10.1.1.7/29"], 2, "10.1.1.0/29");
+    refused(&p, &["runs", "list", "--subject", "web1"], 2, "server lab1");
+    refused(&p, &["run", "list"], 3, "");
     p.push("LOCAL", LOCAL);
     refused(&p, &["run", "LOCAL", "--host", "all"], 2, "something else");
     refused(&p, &["run", "SERVER_INIT"], 4, "kloigos server init");
@@ -378,7 +387,10 @@ fn units_of_a_server_that_is_not_ready_are_named_when_none_is_free() {
 #[test]
 fn ansible_that_is_gone_is_said_before_anything_changes() {
     let p = Program::with_server();
-    let gone = p.file("ansible-playbook", "#!/bin/sh\n");
+    let gone = p.file(
+        "ansible-playbook",
+        "#!/bin/sh\necho 'ansible-playbook [core 2.19.0]'\n",
+    );
     std::fs::set_permissions(&gone, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     p.run(&["setting", "set", "ansible.playbook_path", &gone])
         .exits(0);

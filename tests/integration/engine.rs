@@ -6,7 +6,7 @@ use kloigos::clock::Clock;
 use kloigos::domain::name::PlaybookName;
 use kloigos::domain::report::{Report, Reporter};
 use kloigos::domain::run::{RunEnding, RunOutcome, RunStatus, Wait};
-use kloigos::domain::run_event::RunEvent;
+use kloigos::domain::run_event::{ResultStatus, RunEvent};
 use kloigos::env::Env;
 use kloigos::error::{Error, Kind};
 use kloigos::ops::playbooks::{PushRequest, PushSource, push};
@@ -338,4 +338,42 @@ fn a_difference_is_told_once_and_not_that_of_a_secret() {
     assert!(diffs[0].contains("+hello there"), "{diffs:?}");
     assert!(!format!("{:?}", events.0).contains("geheim"));
     assert!(!to.exists(), "a check wrote the file");
+}
+
+#[test]
+fn a_rescued_failure_is_told_as_one_and_is_not_the_reason() {
+    let b = Bench::new();
+    let (outcome, events) = b.local(&play(
+        "    - name: A block with a way out
+      block:
+        - name: Rescued failure
+          ansible.builtin.command: \"false\"
+          changed_when: false
+      rescue:
+        - name: The way out
+          ansible.builtin.debug:
+            msg: all is well
+    - name: Real failure
+      ansible.builtin.command: \"false\"
+      changed_when: false
+      when: inventory_hostname == 'c'
+",
+    ));
+    assert_eq!(outcome.ending, RunEnding::TaskFailed);
+    let reason = outcome.reason.unwrap();
+    assert!(reason.starts_with("c: task `Real failure`"), "{reason}");
+    assert!(!reason.contains("also on"), "{reason}");
+    let told = |wanted: ResultStatus| {
+        let is =
+            |e: &&RunEvent| matches!(e, RunEvent::HostResult { status, .. } if *status == wanted);
+        events.0.iter().filter(is).count()
+    };
+    assert_eq!(told(ResultStatus::Rescued), 3);
+    assert_eq!(told(ResultStatus::Failed), 1);
+    let says = |e: &RunEvent| matches!(e, RunEvent::HostResult { message: Some(m), .. } if m == "all is well");
+    assert!(events.0.iter().any(says), "a debug message is not told");
+    let detail = b.with(|s| show(s, outcome.run)).unwrap();
+    assert_eq!(detail.failures.len(), 1);
+    let first = &detail.tasks[0];
+    assert_eq!((first.rescued, first.failed, first.ok), (3, 0, 0));
 }

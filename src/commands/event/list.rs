@@ -1,6 +1,7 @@
 use clap::Args;
 
 use super::view;
+use crate::commands::arguments::subject;
 use crate::context::Context;
 use crate::domain::run::RunId;
 use crate::error::Error;
@@ -16,7 +17,7 @@ Example:
   kloigos event list --subject 'allocation web'")]
 pub struct ListArgs {
     /// Those about one thing: 'server lab1', 'allocation web'
-    #[arg(long)]
+    #[arg(long, value_parser = subject)]
     subject: Option<String>,
 
     /// Those of one kind, as in server.added

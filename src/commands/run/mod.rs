@@ -55,7 +55,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "T")]
     skip_tags: Option<String>,
 
-    /// Variable: key=value is a string, key:=JSON is typed, @file is read by Ansible
+    /// Variable: key=value is a string, key:=JSON is typed, @file is read by Ansible. Kept with
+    /// the run and shown: what is secret goes with -s
     #[arg(short = 'e', long = "extra-vars", value_name = "VAR")]
     variables: Vec<ExtraVar>,
 

@@ -58,6 +58,6 @@ pub fn run(cx: &Context, args: FollowArgs) -> Result<(), Error> {
     cx.ui.note(&said);
     match ops::runs::exit_code(&run) {
         0 => Ok(()),
-        exit_code => Err(Error::new(Kind::Followed { exit_code }, said)),
+        exit_code => Err(Error::new(Kind::Told { exit_code }, said)),
     }
 }

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::view;
-use crate::commands::arguments::one_of;
+use crate::commands::arguments::{one_of, subject};
 use crate::context::Context;
 use crate::domain::name::PlaybookName;
 use crate::domain::run::RunStatus;
@@ -32,7 +32,7 @@ pub struct ListArgs {
     playbook: Option<PlaybookName>,
 
     /// Those for one thing: 'server lab1', 'allocation web'
-    #[arg(long)]
+    #[arg(long, value_parser = subject)]
     subject: Option<String>,
 
     /// Those that were asked for since then: 2h, 7d, 2026-11-30

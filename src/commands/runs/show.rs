@@ -122,6 +122,8 @@ fn tasks(tasks: &[TaskSummary]) -> Table {
         column("failed").right(),
         column("unreachable").right().optional(4),
         column("skipped").right().optional(3),
+        column("rescued").right().optional(6),
+        column("ignored").right().optional(5),
     ])
     .rows(tasks.iter().map(|t| {
         vec![
@@ -133,6 +135,8 @@ fn tasks(tasks: &[TaskSummary]) -> Table {
             Cell::count(t.failed, Tone::Bad),
             Cell::count(t.unreachable, Tone::Bad),
             Cell::count(t.skipped, Tone::Plain),
+            Cell::count(t.rescued, Tone::Warn),
+            Cell::count(t.ignored, Tone::Warn),
         ]
     }))
 }

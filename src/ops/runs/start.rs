@@ -174,7 +174,10 @@ impl Given {
         if let Some(inventory) = &inventory {
             std::fs::metadata(inventory)
                 .map_err(crate::fs::FsError::of("read", inventory))
-                .map_err(Error::usage)?;
+                .map_err(|e| {
+                    Error::usage(format!("no inventory: {e}"))
+                        .hint("-i takes a file or directory; single hosts are named with --host")
+                })?;
         }
         let var_files: Vec<PathBuf> = asked.variable_files.iter().map(|f| at(f)).collect();
         for file in &var_files {

@@ -148,7 +148,7 @@ impl Execution<'_, '_> {
                 n => format!(" and {} more", n - 3),
             };
             let text = format!(
-                "claimed by name only, so another name of the same machine would not be seen: {}{more}",
+                "no address is known of {}{more}: locked by name only, so that a run by another name of the same machine would not wait (`ansible_host` gives the address)",
                 named[..named.len().min(3)].join(", ")
             );
             self.emit(RunEvent::Warning { text });

@@ -53,6 +53,15 @@ impl Execution<'_, '_> {
             hosts: self.listeners.progress().counts(),
             data: self.data.take(),
         };
+        // Told with the end of the run, so the command need not say it again.
+        let hint = match error.as_ref().filter(|e| !e.hints.is_empty()) {
+            Some(e) => Some(e.hints.join("; ")),
+            None => self.listeners.progress().hint(
+                self.request,
+                ending,
+                &self.engine.paths.known_hosts(),
+            ),
+        };
         let code = error
             .as_ref()
             .map_or(Kind::Run(ending).exit_code(), Error::exit_code);
@@ -69,17 +78,16 @@ impl Execution<'_, '_> {
             exit_code: code,
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             reason: outcome.reason.clone(),
-            hint: self.listeners.progress().hint(
-                self.request,
-                ending,
-                &self.engine.paths.known_hosts(),
-            ),
+            hint,
             in_flight,
             hosts: outcome.hosts.clone(),
         });
         recorded?;
         match error {
-            Some(e) => Err(e),
+            Some(e) => Err(Error {
+                kind: Kind::Told { exit_code: code },
+                ..e
+            }),
             None => Ok(outcome),
         }
     }

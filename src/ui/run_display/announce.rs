@@ -18,7 +18,9 @@ const TAIL: usize = 12;
 
 #[derive(Default)]
 pub(super) struct Announcer {
+    /// So many hosts of each task were shown; those that failed first.
     failures: HashMap<TaskNo, usize>,
+    messages: HashMap<TaskNo, usize>,
     /// Host and message of the last failure that was shown whole.
     last: Option<(TaskNo, String, String)>,
     warnings: HashSet<String>,
@@ -104,20 +106,28 @@ impl Announcer {
         let (tone, word) = match status {
             ResultStatus::Failed | ResultStatus::Unreachable => (Tone::Bad, status.as_str()),
             ResultStatus::Ignored => (Tone::Warn, "failed, ignored"),
-            ResultStatus::Ok | ResultStatus::Changed | ResultStatus::Skipped => return Vec::new(),
+            ResultStatus::Rescued => (Tone::Warn, "failed, rescued"),
+            ResultStatus::Ok | ResultStatus::Changed => (Tone::Plain, "says"),
+            ResultStatus::Skipped => return Vec::new(),
         };
-        let seen = self.failures.entry(task).or_default();
+        let says = tone == Tone::Plain;
+        if says && (message.is_none() || self.verbose) {
+            return Vec::new();
+        }
+        let seen = match says {
+            true => &mut self.messages,
+            false => &mut self.failures,
+        };
+        let seen = seen.entry(task).or_default();
         *seen += 1;
         if *seen > FAILURES_OF_A_TASK {
             return Vec::new();
         }
         let name = model.tasks.get(&task).map_or("", |t| t.name.as_str());
+        let mark = if says { "·" } else { palette.mark(tone) };
         let mut lines = vec![
-            Line::of(
-                tone,
-                format!("{} {} {word}", palette.mark(tone), text::line(host)),
-            )
-            .add(Tone::Plain, format!(": {name}")),
+            Line::of(tone, format!("{mark} {} {word}", text::line(host)))
+                .add(Tone::Plain, format!(": {name}")),
         ];
         let message = message.unwrap_or_default();
         match &self.last {
@@ -141,13 +151,18 @@ impl Announcer {
         palette: Palette,
     ) -> Vec<Line> {
         let mut lines = Vec::new();
-        for (no, seen) in &mut self.failures {
+        let failures = self.failures.iter_mut().map(|one| (one, true));
+        let messages = self.messages.iter_mut().map(|one| (one, false));
+        for ((no, seen), failed) in failures.chain(messages) {
             if of(*no) && *seen > FAILURES_OF_A_TASK {
                 let name = model.tasks.get(no).map_or("", |t| t.name.as_str());
                 let more = text::count(*seen - FAILURES_OF_A_TASK, "more host");
-                let mark = palette.mark(Tone::Bad);
+                let (tone, mark, word) = match failed {
+                    true => (Tone::Bad, palette.mark(Tone::Bad), " failed"),
+                    false => (Tone::Muted, "·", ""),
+                };
                 lines.push(
-                    Line::of(Tone::Bad, format!("{mark} {more} failed"))
+                    Line::of(tone, format!("{mark} {more}{word}"))
                         .add(Tone::Plain, format!(": {name}")),
                 );
                 *seen = FAILURES_OF_A_TASK;

@@ -123,7 +123,6 @@ impl Model {
                 self.queued = true;
                 self.waits_for.clone_from(waits_for);
             }
-            RunEvent::Started { .. } => self.begin(at),
             RunEvent::Claimed { hosts } => {
                 self.begin(at);
                 for host in hosts {
@@ -195,7 +194,8 @@ impl Model {
                     hosts: hosts.clone(),
                 });
             }
-            RunEvent::PlayEmpty { .. }
+            RunEvent::Started { .. }
+            | RunEvent::PlayEmpty { .. }
             | RunEvent::Diff { .. }
             | RunEvent::Warning { .. }
             | RunEvent::Output { .. }
@@ -255,6 +255,7 @@ impl Model {
             ResultStatus::Ok | ResultStatus::Changed => counts.ok += 1,
             ResultStatus::Skipped => counts.skipped += 1,
             ResultStatus::Failed => counts.failed += 1,
+            ResultStatus::Rescued => counts.rescued += 1,
             ResultStatus::Unreachable => counts.unreachable += 1,
             ResultStatus::Ignored => {
                 counts.ok += 1;

@@ -219,6 +219,7 @@ fn results(task: &Task, at: Timestamp) -> String {
         ResultStatus::Ok,
         ResultStatus::Changed,
         ResultStatus::Failed,
+        ResultStatus::Rescued,
         ResultStatus::Ignored,
         ResultStatus::Unreachable,
         ResultStatus::Skipped,

@@ -75,7 +75,7 @@ fn verdict(model: &Model, end: &End, width: usize, palette: Palette) -> Vec<Line
     let word = match end.ending {
         RunEnding::WouldChange => "success, would change".to_owned(),
         RunEnding::NoHosts => "failed, nothing was done".to_owned(),
-        RunEnding::ClaimTimeout => "failed, a host was not free in time".to_owned(),
+        RunEnding::ClaimTimeout => "failed, its turn did not come".to_owned(),
         RunEnding::Success
         | RunEnding::TaskFailed
         | RunEnding::Unreachable
@@ -223,9 +223,7 @@ fn next(model: &Model, end: &End) -> Vec<String> {
                 format!("kloigos runs retry {run}"),
             ]
         }
-        (None, false) if end.hosts.is_empty() => {
-            vec![show, format!("kloigos runs output {run}")]
-        }
+        (None, false) if end.hosts.is_empty() => vec![show],
         (None, false) => vec![show, format!("kloigos runs retry {run}")],
     }
 }
