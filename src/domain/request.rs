@@ -24,6 +24,7 @@ pub struct Asked {
     pub only_hosts: Vec<String>,
     pub tags: Option<String>,
     pub skip_tags: Option<String>,
+    pub start_at_task: Option<String>,
     pub check: bool,
     pub diff: bool,
     pub detailed_exitcode: bool,

@@ -294,6 +294,8 @@ impl Progress {
                 _ if limited => "no play matched a host within the limit",
                 _ => "no play matched a host",
             }
+        } else if options.start_at_task.is_some() {
+            "the hosts matched, but no task has the name to start at"
         } else if tagged {
             "the hosts matched, but no task has these tags"
         } else {

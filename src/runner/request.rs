@@ -75,6 +75,7 @@ pub struct RunOptions {
     pub only_hosts: Vec<String>,
     pub tags: Option<String>,
     pub skip_tags: Option<String>,
+    pub start_at_task: Option<String>,
     pub verbosity: u8,
     pub become_password: Option<Password>,
     pub vaults: Vec<Vault>,

@@ -103,6 +103,7 @@ fn arguments(
         ("--limit", &limit),
         ("--tags", &options.tags),
         ("--skip-tags", &options.skip_tags),
+        ("--start-at-task", &options.start_at_task),
     ] {
         if let Some(value) = value {
             // One word: a value that begins with a hyphen is no option.

@@ -53,6 +53,7 @@ pub fn look_for_strays(
     request.options.check = false;
     request.options.tags = None;
     request.options.skip_tags = None;
+    request.options.start_at_task = None;
     request.options.become_password = None;
     for (name, ago) in [
         ("kloigos_started_ago", started_ago),

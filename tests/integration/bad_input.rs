@@ -339,6 +339,12 @@ fn tags_that_no_task_has_are_named_and_hosts_are_not_blamed() {
         ran.stderr
     );
     assert!(!ran.stderr.contains("no host matched"), "{}", ran.stderr);
+    let ran = p
+        .run(&["run", "LOCAL", "--start-at-task", "nosuch"])
+        .exits(8);
+    assert!(ran.stderr.contains("name to start at"), "{}", ran.stderr);
+    p.run(&["run", "LOCAL", "--start-at-task", "One step"])
+        .exits(0);
 }
 
 #[test]

@@ -93,6 +93,7 @@ impl Bench {
             limit: None,
             tags: None,
             skip_tags: None,
+            start_at_task: None,
             variables: Vec::new(),
             check: false,
             diff: false,

@@ -55,6 +55,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "T")]
     skip_tags: Option<String>,
 
+    /// Begin at the task of this name
+    #[arg(long, value_name = "NAME")]
+    start_at_task: Option<String>,
+
     /// Variable: key=value is a string, key:=JSON is typed, @file is read by Ansible. Kept with
     /// the run and shown: what is secret goes with -s
     #[arg(short = 'e', long = "extra-vars", value_name = "VAR")]
@@ -99,6 +103,7 @@ pub fn run(cx: &Context, args: RunArgs) -> Result<(), Error> {
         limit: args.limit,
         tags: args.tags,
         skip_tags: args.skip_tags,
+        start_at_task: args.start_at_task,
         variables: args.variables,
         check: args.check,
         diff: args.diff,
