@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::runs::RunSummary;
 use super::truth::Truth;
 use super::{Done, LifecycleOptions, Services, addresses, compute_units, lifecycle, servers};
 use crate::domain::allocation::{Allocation, AllocationKey, AllocationStatus};
@@ -17,7 +18,6 @@ use crate::domain::memory::MemoryLimits;
 use crate::domain::name::{AllocationId, Hostname, LoginUser, Place};
 use crate::domain::placement::{self, Wish};
 use crate::domain::report::Reporter;
-use crate::domain::run::Run;
 use crate::domain::server::{Server, ServerStatus};
 use crate::domain::settings;
 use crate::domain::ssh_key::TenantKey;
@@ -58,7 +58,7 @@ pub struct AllocationDetail {
     pub server_address: Option<IpAddr>,
     pub server_port: Option<u16>,
     /// The last ten, newest first.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunSummary>,
 }
 
 fn find(tx: &Tx<'_>, id: &AllocationId) -> Result<Allocation, Error> {
@@ -479,7 +479,10 @@ pub fn show(services: &Services<'_>, id: &AllocationId) -> Result<AllocationDeta
             server_port: server.as_ref().map(|s| s.port),
             allocation: truth.allocation(allocation),
             unit,
-            runs: runs.into_iter().map(|r| truth.run(r)).collect(),
+            runs: runs
+                .into_iter()
+                .map(|r| super::runs::summary(tx, truth.run(r)))
+                .collect::<Result<Vec<_>, Error>>()?,
         })
     })
 }

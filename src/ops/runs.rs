@@ -45,8 +45,27 @@ pub struct RunDetail {
     pub failures: Vec<Failure>,
 }
 
+/// A run in a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunSummary {
+    #[serde(flatten)]
+    pub run: Run,
+    /// Of a queued run.
+    pub waits_for: Vec<WaitsFor>,
+}
+
+pub(super) fn summary(tx: &Tx<'_>, run: Run) -> Result<RunSummary, Error> {
+    Ok(RunSummary {
+        waits_for: match run.status {
+            RunStatus::Queued => runner::waits_for(tx, run.id)?,
+            _ => Vec::new(),
+        },
+        run,
+    })
+}
+
 /// Newest first.
-pub fn list(services: &Services<'_>, filter: &RunFilter) -> Result<Vec<Run>, Error> {
+pub fn list(services: &Services<'_>, filter: &RunFilter) -> Result<Vec<RunSummary>, Error> {
     let truth = Truth::see(*services)?;
     let wanted = filter.status;
     services.store.read(|tx| {
@@ -75,7 +94,7 @@ pub fn list(services: &Services<'_>, filter: &RunFilter) -> Result<Vec<Run>, Err
         if let Some(limit) = filter.limit {
             runs.truncate(limit as usize);
         }
-        Ok(runs)
+        runs.into_iter().map(|run| summary(tx, run)).collect()
     })
 }
 

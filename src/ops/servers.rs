@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
+use super::runs::RunSummary;
 use super::truth::Truth;
 use super::{Done, LifecycleOptions, Services, lifecycle};
 use crate::domain::allocation::Allocation;
@@ -12,7 +13,6 @@ use crate::domain::event::Event;
 use crate::domain::lifecycle::{Lifecycle, server_init};
 use crate::domain::name::{AllocationId, Hostname};
 use crate::domain::report::{Report, Reporter};
-use crate::domain::run::Run;
 use crate::domain::server::{NewServer, Server, StorageWish};
 use crate::error::{Error, Kind};
 use crate::runner;
@@ -41,7 +41,7 @@ pub struct ServerDetail {
     /// Type and fingerprint of each host key that is accepted.
     pub host_keys: Vec<String>,
     /// The last ten, newest first.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunSummary>,
     /// The last ten runs that changed this host, newest first.
     pub changes: Vec<HostChange>,
     /// The last ten, newest first.
@@ -300,6 +300,10 @@ pub fn show(services: &Services<'_>, hostname: &Hostname) -> Result<ServerDetail
                 limit: Some(10),
                 ..RunFilter::default()
             })?;
+            let runs = runs
+                .into_iter()
+                .map(|r| super::runs::summary(tx, truth.run(r)))
+                .collect::<Result<Vec<_>, Error>>()?;
             let private = server.private_ip;
             let changes = tx.runs().changes_of(
                 hostname.as_str(),
@@ -327,7 +331,7 @@ pub fn show(services: &Services<'_>, hostname: &Hostname) -> Result<ServerDetail
             .into_iter()
             .map(|a| truth.allocation(a))
             .collect(),
-        runs: runs.into_iter().map(|r| truth.run(r)).collect(),
+        runs,
         changes,
         events,
     })

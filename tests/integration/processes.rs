@@ -414,6 +414,9 @@ fn a_waiting_run_says_for_whom_and_runs_follow_each_other() {
         assert!(started.elapsed() < Duration::from_secs(10), "{shown}");
         std::thread::sleep(Duration::from_millis(100));
     }
+    assert_eq!(p.json(&["runs", "list"])[0]["waits_for"][0]["run"], 1);
+    let list = p.run(&["runs", "list"]).exits(0).stdout;
+    assert!(list.contains("waits for fake: run 1 of tester"), "{list}");
     kill_process(pid(&child), Signal::INT).unwrap();
     child.wait_with_output().unwrap();
     let ran = Ran::of(&waiting.wait_with_output().unwrap()).exits(0);

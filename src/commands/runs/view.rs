@@ -6,9 +6,10 @@ use crate::commands::event::view::said;
 use crate::context::Context;
 use crate::domain::run::{Run, RunStatus};
 use crate::domain::run_event::{HostCounts, WaitsFor};
+use crate::ops::runs::RunSummary;
 use crate::ui::{Cell, Table, Tone, View, ago, column, duration};
 
-pub fn table(cx: &Context, runs: &[Run]) -> Table {
+pub fn table(cx: &Context, runs: &[RunSummary]) -> Table {
     Table::new([
         column("run").right(),
         column("status"),
@@ -19,7 +20,13 @@ pub fn table(cx: &Context, runs: &[Run]) -> Table {
         column("took").right().optional(3),
         column("reason").below(),
     ])
-    .rows(runs.iter().map(|r| {
+    .rows(runs.iter().map(|summary| {
+        let r = &summary.run;
+        let waits: Vec<String> = summary
+            .waits_for
+            .iter()
+            .map(|w| format!("waits for {}", waits_for(cx, w)))
+            .collect();
         vec![
             Cell::new(r.id),
             status(r),
@@ -28,7 +35,7 @@ pub fn table(cx: &Context, runs: &[Run]) -> Table {
             Cell::new(&r.requester.user),
             Cell::new(ago(r.queued_at, cx.ui.now())),
             Cell::optional(took(cx, r)),
-            Cell::new(r.reason.as_deref().unwrap_or_default()),
+            Cell::new(r.reason.clone().unwrap_or_else(|| waits.join("; "))),
         ]
     }))
 }
