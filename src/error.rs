@@ -118,8 +118,9 @@ impl Error {
 
     /// A file of the store's own that cannot be used.
     pub fn store(e: crate::fs::FsError) -> Self {
+        let too_many = e.source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error());
         Error {
-            kind: Kind::Store,
+            kind: if too_many { Kind::Local } else { Kind::Store },
             ..Error::from(e)
         }
     }
@@ -182,6 +183,9 @@ impl From<crate::domain::settings::SettingError> for Error {
 impl From<crate::fs::FsError> for Error {
     fn from(e: crate::fs::FsError) -> Self {
         let mut error = Error::new(Kind::Local, &e);
+        if e.source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) {
+            return error.hint("each host takes an open file: raise the hard limit (`ulimit -Hn`), or run on fewer hosts at once");
+        }
         if let Some((path, uid)) = e.foreign_owner() {
             error = error.hint(format!(
                 "{} belongs to UID {uid}; give it back with `sudo chown -R \"$(id -u)\" {}`",

@@ -498,7 +498,10 @@ class CallbackModule(CallbackBase):
             said = debugged(data)
         elif status == "skipped":
             said = shorten(data["skip_reason"]) if data.get("skip_reason") else None
-        self.send("result", task=self.number(task), host=host.name, status=status,
+        delegate = None
+        if status == "unreachable" and isinstance(task.delegate_to, str) and "{{" not in task.delegate_to:
+            delegate = task.delegate_to
+        self.send("result", task=self.number(task), host=host.name, status=status, delegate=delegate,
                   changed=bool(data.get("changed")) if changed is None else changed,
                   duration_ms=took, message=said)
         for text in [] if hidden else data.get("warnings") or []:

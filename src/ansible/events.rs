@@ -65,6 +65,8 @@ pub enum Message {
         status: ResultStatus,
         changed: bool,
         duration_ms: u64,
+        #[serde(default)]
+        delegate: Option<String>,
         message: Option<String>,
     },
     /// What a change of a file is, or would be; with `--diff` only.

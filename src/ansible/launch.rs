@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -267,9 +267,8 @@ pub fn start(launch: &Launch<'_>, env: &Env) -> Result<Running, AnsibleError> {
 const BATCH: usize = 64;
 
 /// Lets Ansible go on, and hands it the lock files that it must keep.
-pub fn answer_go(channel: &UnixStream, locks: &[OwnedFd]) -> std::io::Result<()> {
-    let fds: Vec<BorrowedFd<'_>> = locks.iter().map(AsFd::as_fd).collect();
-    let mut batches: Vec<&[BorrowedFd<'_>]> = fds.chunks(BATCH).collect();
+pub fn answer_go(channel: &UnixStream, locks: &[BorrowedFd<'_>]) -> std::io::Result<()> {
+    let mut batches: Vec<&[BorrowedFd<'_>]> = locks.chunks(BATCH).collect();
     let last = batches.pop().unwrap_or(&[]);
     for batch in batches {
         // A blank line is no answer, it only carries descriptors.

@@ -10,6 +10,24 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+/// One lock file for each host, here and in Ansible: the usual soft limit of
+/// 1024 would end at some hundred hosts. The hard limit stays.
+pub fn allow_many_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const WANTED: u64 = 65_536;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.map_or(WANTED, |m| m.min(WANTED));
+    if current.is_some_and(|c| c < wanted) {
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(wanted),
+                maximum,
+            },
+        );
+    }
+}
+
 /// Makes orphaned descendants ours.
 pub fn become_subreaper() {
     // Without it (it cannot fail on Linux 3.4 and newer) orphans go to init.

@@ -158,6 +158,9 @@ pub enum RunEvent {
         status: ResultStatus,
         changed: bool,
         duration_ms: u64,
+        /// The host that was worked on in its place.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        delegate: Option<String>,
         /// Why it failed, was skipped or unreachable, or what a debug task
         /// says; one or more lines.
         message: Option<String>,

@@ -182,17 +182,6 @@ pub fn is_lines(text: &str) -> bool {
         })
 }
 
-/// What a text means to Ansible as a variable: itself, also where it looks
-/// like a template. Passwords are full of braces.
-pub fn literal(value: Value) -> Value {
-    match value {
-        Value::String(s) if ["{{", "{%", "{#"].iter().any(|mark| s.contains(mark)) => {
-            serde_json::json!({ "__ansible_unsafe": s })
-        }
-        other => other,
-    }
-}
-
 /// The texts in a value that are worth hiding: `true` and `null` are not.
 pub fn texts(value: &Value) -> Vec<String> {
     match value {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, TryLockError};
 use std::net::{IpAddr, ToSocketAddrs};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use sha2::{Digest, Sha256};
 
@@ -141,19 +141,9 @@ impl HostClaims {
         self.keys.iter().any(|k| k.key == key.key)
     }
 
-    /// Copies of the descriptors, for the child to keep.
-    pub fn descriptors(&self) -> Result<Vec<OwnedFd>, Error> {
-        self.locks
-            .iter()
-            .map(|f| {
-                f.try_clone().map(OwnedFd::from).map_err(|e| {
-                    Error::new(
-                        crate::error::Kind::Local,
-                        format!("cannot copy a lock's descriptor: {e}"),
-                    )
-                })
-            })
-            .collect()
+    /// The descriptors, for the child to keep copies of.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.locks.iter().map(AsFd::as_fd).collect()
     }
 
     /// Adds what was had.

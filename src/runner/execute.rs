@@ -310,6 +310,11 @@ impl Execution<'_, '_> {
         err.rest();
         self.output(OutputStream::Stdout, &mut out.lines);
         self.output(OutputStream::Stderr, &mut err.lines);
+        if !self.listeners.progress().has_stats() {
+            // It broke off, say since one of its workers was killed: the tasks
+            // of the others would go on beside the next run.
+            processes::kill_all(KILL_LIMIT);
+        }
         if let Some((cancel, _)) = cancelled {
             processes::kill_all(KILL_LIMIT);
             return Err(End::Cancelled(cancel));
@@ -380,6 +385,7 @@ impl Execution<'_, '_> {
                 status,
                 changed,
                 duration_ms,
+                delegate,
                 message,
             } => RunEvent::HostResult {
                 task: TaskNo(task),
@@ -387,6 +393,7 @@ impl Execution<'_, '_> {
                 status,
                 changed,
                 duration_ms,
+                delegate,
                 message: message.map(|m| plain(&m)),
             },
             Message::Diff { task, host, text } => RunEvent::Diff {

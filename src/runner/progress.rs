@@ -65,9 +65,20 @@ impl Progress {
                 host,
                 status,
                 changed,
+                delegate,
                 message,
                 ..
-            } => self.result(*task, host, *status, *changed, message.as_deref()),
+            } => {
+                if *status == ResultStatus::Unreachable
+                    && let Some(delegate) = delegate
+                {
+                    self.unreachable.get_or_insert_with(|| {
+                        let who = format!("{delegate}, the delegate of {host},");
+                        (who, message.clone().unwrap_or_default())
+                    });
+                }
+                self.result(*task, host, *status, *changed, message.as_deref());
+            }
             RunEvent::Stats { hosts } => self.stats = Some(hosts.clone()),
             _ => {}
         }
@@ -135,6 +146,11 @@ impl Progress {
                 .or_insert_with(|| HostCounts::named(host.as_str()));
         }
         all.into_values().collect()
+    }
+
+    /// Whether Ansible came to its end.
+    pub(super) fn has_stats(&self) -> bool {
+        self.stats.is_some()
     }
 
     pub(super) fn in_flight(&self) -> Vec<InFlight> {

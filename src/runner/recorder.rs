@@ -79,6 +79,7 @@ impl<'a> Recorder<'a> {
                 changed,
                 duration_ms,
                 message,
+                ..
             } => self.results.push(ResultRow {
                 task: *task,
                 host: host.clone(),

@@ -10,7 +10,8 @@ use crate::domain::lifecycle::Lifecycle;
 use crate::domain::name::{Hostname, LoginUser, PlaybookName};
 use crate::domain::playbook::Content;
 use crate::domain::run::{Requester, RunId, Wait};
-use crate::domain::secret::{self, Secret, SecretFile, SecretVars};
+use crate::domain::secret::{Secret, SecretFile, SecretVars};
+use crate::domain::variables::literal;
 use crate::env::Env;
 use crate::error::Error;
 use crate::paths::Paths;
@@ -105,13 +106,14 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// As one file for Ansible.
+    /// As one file for Ansible. Nothing in it is a template: allocations carry
+    /// what tenants wrote, and `-e` what a script was given.
     pub(super) fn all_variables(&self) -> Map<String, Value> {
-        let mut all = self.variables.clone();
-        for (name, value) in self.secrets.reveal() {
-            all.insert(name.clone(), secret::literal(value.clone()));
-        }
-        all
+        self.variables
+            .iter()
+            .chain(self.secrets.reveal())
+            .map(|(name, value)| (name.clone(), literal(value.clone())))
+            .collect()
     }
 }
 

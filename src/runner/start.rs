@@ -36,6 +36,7 @@ pub(super) fn start(
     let arguments = arguments(request, limit, files)?;
     let known_hosts = engine.paths.known_hosts();
     processes::become_subreaper();
+    processes::allow_many_files();
     Ok(launch::start(
         &Launch {
             install: &engine.ansible,

@@ -80,7 +80,18 @@ impl StoreError {
     /// What the user can do about it.
     pub fn hints(&self) -> Vec<String> {
         let owner = |path: &Path| {
-            crate::fs::foreign_owner(path).map(|(path, uid)| {
+            let beside = |end: &str| {
+                let mut name = path.as_os_str().to_owned();
+                name.push(end);
+                PathBuf::from(name)
+            };
+            // SQLite's own files are as good as the file itself.
+            let all = [path.to_owned(), beside("-wal"), beside("-shm")];
+            let foreign = all
+                .iter()
+                .filter(|p| p.exists())
+                .find_map(|p| crate::fs::foreign_owner(p));
+            foreign.map(|(path, uid)| {
                 let path = path.display().to_string();
                 format!(
                     "{path} belongs to UID {uid} (was kloigos once run with sudo?); give it back with `sudo chown -R \"$(id -u)\" {}`",

@@ -87,7 +87,13 @@ fn guard(paths: &Paths) -> Result<(), StoreError> {
 fn open(paths: &Paths, clock: Clock, env: &Env, write: bool) -> Result<Store, StoreError> {
     let path = paths.database();
     match std::fs::metadata(&path) {
-        Ok(_) => {}
+        Ok(meta) if meta.is_file() => {}
+        Ok(_) => {
+            return Err(StoreError::Corrupt {
+                path,
+                why: "it is not a file".to_owned(),
+            });
+        }
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             return Err(StoreError::Missing(path));
         }
@@ -223,6 +229,12 @@ pub fn migrate(paths: &Paths, clock: Clock, env: &Env) -> Result<(Store, Migrate
     guard(paths)?;
     let path = paths.database();
     let fresh = !path.exists();
+    if !fresh && !path.is_file() {
+        return Err(StoreError::Corrupt {
+            path,
+            why: "it is not a file".to_owned(),
+        });
+    }
     if fresh {
         // SQLite would make the file by the umask.
         crate::fs::write_private(&path, b"").map_err(|e| StoreError::NotWritable {

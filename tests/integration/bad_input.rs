@@ -246,6 +246,19 @@ fn addresses_settings_and_runs_are_checked() {
     refused(&p, &["run", "list"], 3, "");
     p.push("LOCAL", LOCAL);
     refused(&p, &["run", "LOCAL", "--host", "all"], 2, "something else");
+    for empty in ["--limit", "--tags", "--skip-tags", "--host"] {
+        refused(&p, &["run", "LOCAL", empty, ""], 2, "");
+    }
+    refused(&p, &["run", "LOCAL", "--host", "a{{b}}"], 2, "an address");
+    refused(&p, &["run", "LOCAL", "--limit", "@/nosuch"], 2, "/nosuch");
+    let comma = p.file("a,b", "a\n");
+    refused(&p, &["run", "LOCAL", "-i", &comma], 2, "comma");
+    refused(
+        &p,
+        &["run", "LOCAL", "-e", "n:=12345678901234567890123"],
+        2,
+        "as it is",
+    );
     refused(&p, &["run", "SERVER_INIT"], 4, "kloigos server init");
     refused(
         &p,

@@ -311,3 +311,71 @@ fn a_background_child_of_a_task_neither_delays_the_end_nor_holds_the_claim() {
     p.run(&["run", "leave", "-i", &inventory, "--no-wait"])
         .exits(0);
 }
+
+#[test]
+fn when_a_worker_is_killed_the_tasks_of_the_others_end_too() {
+    let p = Program::initialised();
+    let nap = OwnSleep::new(8);
+    let inventory = local_inventory(&p, &["a", "b", "c"]);
+    p.push(
+        "nap",
+        &sleeper("shell", &format!("{0} & exec sleep {0}", nap.0))
+            .replace(": sleep", ": trap '' TERM; setsid sleep"),
+    );
+    let child = spawn(&p, &["run", "nap", "-i", &inventory]);
+    until(30, "six sleepers", || nap.sleepers().len() == 6);
+    let children = |of: u32| -> Vec<u32> {
+        let path = format!("/proc/{of}/task/{of}/children");
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.split_whitespace()
+            .map(|w| w.parse().unwrap())
+            .collect()
+    };
+    let main = children(child.id())[0];
+    let worker = Pid::from_raw(i32::try_from(children(main)[0]).unwrap()).unwrap();
+    kill_process(worker, Signal::KILL).unwrap();
+    ended(child, 60).exits(1);
+    until(10, "nothing is left", || nap.sleepers().is_empty());
+}
+
+#[test]
+fn many_hosts_do_not_run_out_of_descriptors() {
+    let p = Program::initialised();
+    let hosts: Vec<String> = (0..300).map(|n| format!("m{n}")).collect();
+    let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    let inventory = local_inventory(&p, &hosts);
+    p.push(
+        "say",
+        &SAY.replace("msg: x", "msg: x\n      run_once: true"),
+    );
+    let mut command = std::process::Command::new("sh");
+    let kloigos = p.command(&["run", "say", "-i", &inventory]);
+    command
+        .args(["-c", "ulimit -Sn 200; exec \"$0\" \"$@\""])
+        .arg(kloigos.get_program())
+        .args(kloigos.get_args())
+        .env_clear()
+        .envs(kloigos.get_envs().filter_map(|(k, v)| Some((k, v?))))
+        .current_dir(p.path())
+        .stdin(Stdio::null());
+    Ran::of(&command.output().unwrap()).exits(0);
+}
+
+#[test]
+fn an_unreachable_delegate_is_named_and_not_its_host() {
+    let p = Program::initialised();
+    let inventory = local_inventory(&p, &["a"]);
+    let more = "d1 ansible_host=127.0.0.48 ansible_port=1\n";
+    let text = std::fs::read_to_string(&inventory).unwrap() + more;
+    std::fs::write(&inventory, text).unwrap();
+    p.push(
+        "by",
+        "---\n- name: By another\n  hosts: a\n  gather_facts: false\n  tasks:\n    - name: There\n      ansible.builtin.command: \"true\"\n      changed_when: false\n      delegate_to: d1\n",
+    );
+    let ran = p.run(&["run", "by", "-i", &inventory]).exits(6);
+    assert!(
+        ran.stderr.contains("d1, the delegate of a, is unreachable"),
+        "{}",
+        ran.stderr
+    );
+}

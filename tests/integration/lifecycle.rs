@@ -241,3 +241,38 @@ fn a_play_on_a_mistyped_group_is_no_success() {
     assert_ne!(ran.code, 0);
     assert_eq!(p.json(&["server", "show", "alpha"])["status"], "INIT_FAIL");
 }
+
+#[test]
+fn what_a_tenant_wrote_into_a_key_is_never_run() {
+    let p = Program::with_server();
+    p.push(
+        "ALLOCATION_CREATE",
+        "---
+- name: The key is given back
+  hosts: kloigos_server
+  connection: local
+  gather_facts: false
+  tasks:
+    - name: Back
+      ansible.builtin.set_stats:
+        data:
+          kloigos:
+            key: \"{{ ssh_public_key }}\"
+",
+    );
+    let comment = format!(
+        "{{{{ lookup('pipe', 'touch {}; echo x') }}}}",
+        p.path().join("ran").display()
+    );
+    let key = crate::program::TENANT_KEY
+        .trim()
+        .replace("tenant", &comment);
+    let file = p.file("evil.pub", &key);
+    p.json(&["alloc", "create", "evil", "--key", &file]);
+    assert!(
+        !p.path().join("ran").exists(),
+        "the comment of a key was run"
+    );
+    let run = p.json(&["runs", "list", "-n", "1"])[0].clone();
+    assert_eq!(run["data"]["key"], key.as_str());
+}

@@ -357,3 +357,25 @@ fn locks_that_cannot_be_made_are_the_stores_fault() {
         .exits(9);
     assert!(ran.stderr.contains("locks"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_database_that_is_no_file_is_said_and_never_waited_for() {
+    let p = Program::initialised();
+    let db = p.store().join("kloigos.db");
+    std::fs::remove_file(&db).unwrap();
+    std::fs::create_dir(&db).unwrap();
+    for arguments in [&["runs", "list"][..], &["init"]] {
+        let ran = p.run(arguments).exits(9);
+        assert!(ran.stderr.contains("not a file"), "{}", ran.stderr);
+    }
+    std::fs::remove_dir(&db).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &db,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    p.run(&["runs", "list"]).exits(9);
+}

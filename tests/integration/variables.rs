@@ -136,9 +136,13 @@ fn typed_values_have_the_types_that_json_gives_them() {
 }
 
 #[test]
-fn a_template_is_one_in_a_variable_and_a_text_in_a_secret() {
+fn what_looks_like_a_template_is_a_text_in_variables_and_secrets() {
     let p = Program::initialised();
-    let names = ["template", "literal"].map(String::from);
+    let names = ["template", "number", "code", "literal"].map(String::from);
+    let code = format!(
+        "code={{{{ lookup('pipe', 'touch {}') }}}}",
+        p.path().join("ran").display()
+    );
     let received = received(
         &p,
         &names,
@@ -147,11 +151,18 @@ fn a_template_is_one_in_a_variable_and_a_text_in_a_secret() {
             "template={{ other }}!",
             "-e",
             "other=1",
+            "-e",
+            "number={{ 1+1 }}",
+            "-e",
+            &code,
             "-s",
             "literal={{ other }}{% {#",
         ],
     );
-    assert_eq!(received["template"], json!(["str", "1!"]));
+    assert_eq!(received["template"], json!(["str", "{{ other }}!"]));
+    assert_eq!(received["number"], json!(["str", "{{ 1+1 }}"]));
+    assert_eq!(received["code"][0], "str");
+    assert!(!p.path().join("ran").exists(), "a variable was run");
     assert_eq!(received["literal"], json!(["str", "********"]));
 }
 

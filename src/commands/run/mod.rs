@@ -36,7 +36,8 @@ pub struct RunArgs {
     version: Option<u32>,
 
     /// Registered server or other host to run on
-    #[arg(long = "host", value_name = "H", num_args = 1.., conflicts_with = "inventory")]
+    #[arg(long = "host", value_name = "H", num_args = 1.., conflicts_with = "inventory",
+        value_parser = host)]
     hosts: Vec<String>,
 
     /// Inventory file or directory
@@ -44,19 +45,19 @@ pub struct RunArgs {
     inventory: Option<PathBuf>,
 
     /// Only the hosts that match this pattern
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", value_parser = not_empty)]
     limit: Option<String>,
 
     /// Only tasks with one of these tags
-    #[arg(long, short, value_name = "T")]
+    #[arg(long, short, value_name = "T", value_parser = not_empty)]
     tags: Option<String>,
 
     /// No tasks with one of these tags
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = not_empty)]
     skip_tags: Option<String>,
 
     /// Begin at the task of this name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = not_empty)]
     start_at_task: Option<String>,
 
     /// Variable: key=value is a string, key:=JSON is typed, @file is read by Ansible. Kept with
@@ -89,6 +90,23 @@ pub struct RunArgs {
     /// Only list the hosts that the run would claim
     #[arg(long)]
     list_hosts: bool,
+}
+
+/// An unset variable of a script must not mean "all".
+fn not_empty(typed: &str) -> Result<String, String> {
+    match typed.trim().is_empty() {
+        true => Err("it is empty; leave the option out to mean everything".to_owned()),
+        false => Ok(typed.to_owned()),
+    }
+}
+
+/// A name or address as ssh takes it, with a port or without.
+fn host(typed: &str) -> Result<String, String> {
+    let ok = |c: char| c.is_alphanumeric() || "._-:[]%".contains(c);
+    match !typed.is_empty() && !typed.starts_with('-') && typed.chars().all(ok) {
+        true => Ok(typed.to_owned()),
+        false => Err("a name or an address is expected, with :PORT after it or without".to_owned()),
+    }
 }
 
 pub fn run(cx: &Context, args: RunArgs) -> Result<(), Error> {

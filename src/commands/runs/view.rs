@@ -22,11 +22,13 @@ pub fn table(cx: &Context, runs: &[RunSummary]) -> Table {
     ])
     .rows(runs.iter().map(|summary| {
         let r = &summary.run;
-        let waits: Vec<String> = summary
-            .waits_for
-            .iter()
-            .map(|w| format!("waits for {}", waits_for(cx, w)))
-            .collect();
+        let waits = summary.waits_for.first().map(|w| {
+            let more = match summary.waits_for.len() {
+                1 => String::new(),
+                n => format!("; and {} more", n - 1),
+            };
+            format!("waits for {}{more}", waits_for(cx, w))
+        });
         vec![
             Cell::new(r.id),
             status(r),
@@ -35,7 +37,7 @@ pub fn table(cx: &Context, runs: &[RunSummary]) -> Table {
             Cell::new(&r.requester.user),
             Cell::new(ago(r.queued_at, cx.ui.now())),
             Cell::optional(took(cx, r)),
-            Cell::new(r.reason.clone().unwrap_or_else(|| waits.join("; "))),
+            Cell::new(r.reason.clone().or(waits).unwrap_or_default()),
         ]
     }))
 }

@@ -157,6 +157,8 @@ impl Order {
 /// What the order names beside the store, looked at before anything is written.
 pub(super) struct Given {
     inventory: Option<PathBuf>,
+    /// A file in it with its whole path.
+    limit: Option<String>,
     var_files: Vec<PathBuf>,
     become_password: Option<Password>,
     vaults: Vec<Vault>,
@@ -181,6 +183,23 @@ impl Given {
                         .hint("-i takes a file or directory; single hosts are named with --host")
                 })?;
         }
+        if let Some(inventory) = &inventory
+            && inventory.as_os_str().as_encoded_bytes().contains(&b',')
+        {
+            return Err(Error::usage(format!(
+                "no inventory: Ansible would take {} for a list of hosts, since it has a comma; give it another name",
+                inventory.display()
+            )));
+        }
+        let limit = match asked.limit.as_deref().map(|l| l.strip_prefix('@').ok_or(l)) {
+            Some(Ok(file)) => {
+                let file = at(Path::new(file));
+                secrets::readable(&file, "limit")?;
+                Some(format!("@{}", file.display()))
+            }
+            Some(Err(pattern)) => Some(pattern.to_owned()),
+            None => None,
+        };
         let var_files: Vec<PathBuf> = asked.variable_files.iter().map(|f| at(f)).collect();
         for file in &var_files {
             secrets::readable(file, "variables")?;
@@ -200,6 +219,7 @@ impl Given {
             .collect();
         Ok(Given {
             inventory,
+            limit,
             var_files,
             become_password: secrets::become_password(
                 services.env,
@@ -231,7 +251,7 @@ pub(super) fn request(tx: &Tx<'_>, order: &Order, given: &Given) -> Result<RunRe
         options: RunOptions {
             check: asked.check,
             diff: asked.diff,
-            limit: asked.limit.clone(),
+            limit: given.limit.clone(),
             only_hosts: asked.only_hosts.clone(),
             tags: asked.tags.clone(),
             skip_tags: asked.skip_tags.clone(),

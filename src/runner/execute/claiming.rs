@@ -169,8 +169,7 @@ impl Execution<'_, '_> {
                     .collect(),
             });
         }
-        let locks = claims.descriptors().map_err(End::Failed)?;
-        launch::answer_go(channel, &locks).map_err(|e| {
+        launch::answer_go(channel, &claims.descriptors()).map_err(|e| {
             End::Failed(Error::new(
                 Kind::Local,
                 format!("Ansible does not listen any more: {e}"),

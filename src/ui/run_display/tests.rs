@@ -107,6 +107,7 @@ impl Script {
                 status,
                 changed: status == ResultStatus::Changed,
                 duration_ms: 1,
+                delegate: None,
                 message: (!why.is_empty()).then(|| why.to_owned()),
             },
         )
