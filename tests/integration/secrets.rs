@@ -345,14 +345,20 @@ fn private_keys_of_anybody_are_hidden() {
 #[test]
 fn secrets_are_not_in_arguments_or_environments_and_gone_after_a_kill() {
     let p = Program::initialised();
+    // Words that no other test of this machine has.
+    let own = std::process::id();
+    let secret_words = ["variable", "become", "vault"].map(|w| format!("{w}-hunter-{own}"));
+    let sleep = format!("77.{own}");
     p.push(
         "wait",
-        &play("    - name: Wait\n      ansible.builtin.command: sleep 77.5\n"),
+        &play(&format!(
+            "    - name: Wait\n      ansible.builtin.command: sleep {sleep}\n"
+        )),
     );
     let inventory = local_inventory(&p, &["a"]);
-    let lines = p.file("s.env", "pw=hunter22\n");
-    let become_file = p.file("become", "become-hunter\n");
-    let vault = p.file("vault", "vault-hunter\n");
+    let lines = p.file("s.env", &format!("pw={}\n", secret_words[0]));
+    let become_file = p.file("become", &secret_words[1]);
+    let vault = p.file("vault", &secret_words[2]);
     let vault = format!("dev@{vault}");
     let arguments = [
         "run",
@@ -377,14 +383,17 @@ fn secrets_are_not_in_arguments_or_environments_and_gone_after_a_kill() {
         let sleeping = || {
             all_processes()
                 .iter()
-                .any(|(_, line, _)| line.contains("sleep\u{0}77.5"))
+                .any(|(_, line, _)| line.contains(&format!("sleep\u{0}{sleep}")))
         };
         until(20, "the task runs", sleeping);
         assert!(secrets(run).join("secrets").is_dir());
         for (pid, line, environment) in all_processes() {
-            for secret in ["hunter22", "become-hunter", "vault-hunter"] {
-                assert!(!line.contains(secret), "{pid}: {line}");
-                assert!(!environment.contains(secret), "{pid}: {environment}");
+            for secret in &secret_words {
+                assert!(!line.contains(secret.as_str()), "{pid}: {line}");
+                assert!(
+                    !environment.contains(secret.as_str()),
+                    "{pid}: {environment}"
+                );
             }
         }
         let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
