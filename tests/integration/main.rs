@@ -1,6 +1,7 @@
 //! The whole program and its rooms, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it fails")]
 
+mod accepted;
 mod again;
 mod bad_input;
 mod cli;

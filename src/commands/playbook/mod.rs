@@ -1,5 +1,6 @@
 //! Playbooks and their versions.
 
+mod check;
 mod export;
 mod list;
 mod push;
