@@ -1,5 +1,6 @@
 //! Versioned playbooks: shown and exported here, the rest below.
 
+mod diff;
 mod push;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use crate::domain::playbook::{Content, Playbook, PlaybookVersion};
 use crate::error::Error;
 use crate::store::Tx;
 
+pub use diff::{Change, Diff, FileDiff, diff};
 pub use push::{
     CheckOptions, PushRequest, PushSource, Pushed, ValidateRequest, ValidateWhat, Validation, push,
     validate,

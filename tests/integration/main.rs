@@ -22,3 +22,4 @@ mod ssh;
 mod sshd;
 mod store;
 mod variables;
+mod versions;

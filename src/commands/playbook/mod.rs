@@ -1,6 +1,7 @@
 //! Playbooks and their versions.
 
 mod check;
+mod diff;
 mod export;
 mod list;
 mod push;
@@ -24,6 +25,7 @@ pub enum PlaybookCommand {
     Show(show::ShowArgs),
     Versions(versions::VersionsArgs),
     Push(push::PushArgs),
+    Diff(diff::DiffArgs),
     Export(export::ExportArgs),
     Validate(validate::ValidateArgs),
 }
@@ -35,6 +37,7 @@ impl PlaybookCommand {
             PlaybookCommand::Show(args) => show::run(cx, args),
             PlaybookCommand::Versions(args) => versions::run(cx, args),
             PlaybookCommand::Push(args) => push::run(cx, args),
+            PlaybookCommand::Diff(args) => diff::run(cx, args),
             PlaybookCommand::Export(args) => export::run(cx, args),
             PlaybookCommand::Validate(args) => validate::run(cx, args),
         }
