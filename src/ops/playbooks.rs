@@ -1,7 +1,9 @@
 //! Versioned playbooks: shown and exported here, the rest below.
 
+mod defaults;
 mod diff;
 mod push;
+mod remove;
 
 use std::path::Path;
 
@@ -13,11 +15,13 @@ use crate::domain::playbook::{Content, Playbook, PlaybookVersion};
 use crate::error::Error;
 use crate::store::Tx;
 
+pub use defaults::{DefaultChange, roll_back, set_default};
 pub use diff::{Change, Diff, FileDiff, diff};
 pub use push::{
     CheckOptions, PushRequest, PushSource, Pushed, ValidateRequest, ValidateWhat, Validation, push,
     validate,
 };
+pub use remove::{Removed, may_remove, remove};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct FileInfo {

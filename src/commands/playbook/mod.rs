@@ -5,9 +5,13 @@ mod diff;
 mod export;
 mod list;
 mod push;
+mod remove;
+mod rollback;
+mod set_default;
 mod show;
 mod validate;
 mod versions;
+mod view;
 
 use clap::Subcommand;
 
@@ -26,8 +30,11 @@ pub enum PlaybookCommand {
     Versions(versions::VersionsArgs),
     Push(push::PushArgs),
     Diff(diff::DiffArgs),
+    SetDefault(set_default::SetDefaultArgs),
+    Rollback(rollback::RollbackArgs),
     Export(export::ExportArgs),
     Validate(validate::ValidateArgs),
+    Remove(remove::RemoveArgs),
 }
 
 impl PlaybookCommand {
@@ -38,8 +45,11 @@ impl PlaybookCommand {
             PlaybookCommand::Versions(args) => versions::run(cx, args),
             PlaybookCommand::Push(args) => push::run(cx, args),
             PlaybookCommand::Diff(args) => diff::run(cx, args),
+            PlaybookCommand::SetDefault(args) => set_default::run(cx, args),
+            PlaybookCommand::Rollback(args) => rollback::run(cx, args),
             PlaybookCommand::Export(args) => export::run(cx, args),
             PlaybookCommand::Validate(args) => validate::run(cx, args),
+            PlaybookCommand::Remove(args) => remove::run(cx, args),
         }
     }
 }
