@@ -2,6 +2,7 @@
 
 mod defaults;
 mod diff;
+mod edit;
 mod push;
 mod remove;
 
@@ -17,6 +18,7 @@ use crate::store::Tx;
 
 pub use defaults::{DefaultChange, roll_back, set_default};
 pub use diff::{Change, Diff, FileDiff, diff};
+pub use edit::{EditRequest, Edited, edit};
 pub use push::{
     CheckOptions, PushRequest, PushSource, Pushed, ValidateRequest, ValidateWhat, Validation, push,
     validate,

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::accepted::{says, write};
-use crate::program::Program;
+use crate::program::{Program, Ran};
 
 /// A store with versions 1, 2 and 3 of `words`; the first is the default.
 fn words() -> Program {
@@ -22,6 +22,28 @@ fn default_of(p: &Program, name: &str) -> u64 {
     p.json(&["playbook", "show", name])["version"]
         .as_u64()
         .unwrap()
+}
+
+/// With an editor that is this shell script; `$1` is the file.
+fn edit(p: &Program, script: &str, arguments: &[&str]) -> Ran {
+    let editor = p.file("editor", &format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(&editor, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let output = p
+        .command(&[&["playbook", "edit"], arguments].concat())
+        .env("EDITOR", editor)
+        .env("TMPDIR", p.path())
+        .output()
+        .unwrap();
+    Ran::of(&output)
+}
+
+/// Copies of `edit` that are left.
+fn copies(p: &Program) -> Vec<std::path::PathBuf> {
+    std::fs::read_dir(p.path())
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|e| e.to_string_lossy().contains("kloigos-edit-"))
+        .collect()
 }
 
 #[test]
@@ -153,6 +175,92 @@ fn a_rollback_goes_back_through_the_defaults_and_never_forward() {
             (json!("playbook.default"), json!(3))
         ]
     );
+}
+
+#[test]
+fn an_edit_makes_a_version_unless_the_text_comes_back_as_it_was() {
+    let p = words();
+    let unchanged = edit(&p, "true", &["words", "--format", "json"]).exits(0);
+    assert_eq!(unchanged.json()["changed"], false);
+    assert_eq!(p.json(&["playbook", "versions", "words"])[0]["version"], 3);
+
+    let script = "echo talking to the terminal; sed -i 's/one/four/' \"$1\"; \
+                  stat -c %a \"$(dirname \"$1\")\"/.. > mode; touch \"$1~\"";
+    let edited = edit(&p, script, &["words", "-m", "four", "--format", "json"]).exits(0);
+    let edited = edited.json();
+    assert_eq!(edited["edited"], 1);
+    assert_eq!(edited["pushed"]["version"], 4);
+    assert_eq!(edited["pushed"]["message"], "four");
+    assert_eq!(edited["pushed"]["is_default"], false);
+    let mode = std::fs::read_to_string(p.path().join("mode")).unwrap();
+    assert_eq!(mode, "700\n", "others can look into the copy");
+    let text = p.json(&["playbook", "show", "words", "--version", "4"]);
+    assert_eq!(text["entry_text"], says("four"));
+    assert_eq!(copies(&p), [] as [std::path::PathBuf; 0]);
+}
+
+#[test]
+fn an_edit_that_is_refused_keeps_the_text_and_says_where() {
+    let p = words();
+    for script in [
+        "sed -i 's/tasks:/task:/' \"$1\"",
+        "sed -i 's/one/five/' \"$1\"; exit 3",
+    ] {
+        let ran = edit(&p, script, &["words"]);
+        assert_ne!(ran.code, 0);
+        let copy = copies(&p).pop().expect("the text is kept");
+        let kept = copy.join("words/playbook.yml");
+        assert!(kept.exists());
+        assert!(
+            ran.stderr
+                .contains(&format!("playbook push words {}", kept.display())),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(p.json(&["playbook", "versions", "words"])[0]["version"], 3);
+        std::fs::remove_dir_all(copy).unwrap();
+    }
+    let failed = edit(&p, "exit 3", &["words"]).exits(1);
+    assert!(failed.stderr.contains("failed"), "{}", failed.stderr);
+    assert_eq!(copies(&p), [] as [std::path::PathBuf; 0]);
+    p.run(&["playbook", "edit", "words", "--file", "x"])
+        .exits(2);
+}
+
+#[test]
+fn one_file_of_a_bundle_is_edited_and_the_others_stay() {
+    let p = Program::initialised();
+    let root = p.path().join("bundle");
+    write(
+        &root,
+        &[("site.yml", &says("one")), ("files/motd", "hello\n")],
+    );
+    let push = ["playbook", "push", "b", root.to_str().unwrap()];
+    p.run(&[&push[..], &["--entry", "site.yml"]].concat())
+        .exits(0);
+    let ran = edit(
+        &p,
+        "sed -i 's/hello/bye/' \"$1\"",
+        &["b", "--file", "files/motd", "--default"],
+    );
+    ran.exits(0);
+    assert_eq!(default_of(&p, "b"), 2);
+    p.run(&["playbook", "export", "b", "out"]).exits(0);
+    let out = |path: &str| std::fs::read_to_string(p.path().join("out").join(path)).unwrap();
+    assert_eq!(out("files/motd"), "bye\n");
+    assert_eq!(out("site.yml"), says("one"));
+    edit(&p, "true", &["b", "--file", "files/none"]).exits(3);
+
+    // Refused: the whole bundle is kept where push takes it.
+    let ran = edit(&p, "sed -i 's/tasks:/task:/' \"$1\"", &["b"]).exits(2);
+    let copy = copies(&p).pop().unwrap().join("b");
+    assert!(
+        ran.stderr
+            .contains(&format!("push b {} --entry site.yml", copy.display())),
+        "{}",
+        ran.stderr
+    );
+    assert!(copy.join("files/motd").exists());
 }
 
 #[test]

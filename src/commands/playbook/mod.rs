@@ -2,6 +2,7 @@
 
 mod check;
 mod diff;
+mod edit;
 mod export;
 mod list;
 mod push;
@@ -29,6 +30,7 @@ pub enum PlaybookCommand {
     Show(show::ShowArgs),
     Versions(versions::VersionsArgs),
     Push(push::PushArgs),
+    Edit(edit::EditArgs),
     Diff(diff::DiffArgs),
     SetDefault(set_default::SetDefaultArgs),
     Rollback(rollback::RollbackArgs),
@@ -44,6 +46,7 @@ impl PlaybookCommand {
             PlaybookCommand::Show(args) => show::run(cx, args),
             PlaybookCommand::Versions(args) => versions::run(cx, args),
             PlaybookCommand::Push(args) => push::run(cx, args),
+            PlaybookCommand::Edit(args) => edit::run(cx, args),
             PlaybookCommand::Diff(args) => diff::run(cx, args),
             PlaybookCommand::SetDefault(args) => set_default::run(cx, args),
             PlaybookCommand::Rollback(args) => rollback::run(cx, args),
