@@ -13,6 +13,7 @@ mod explain;
 mod history;
 mod house;
 mod lifecycle;
+mod operators;
 mod power_cut;
 mod processes;
 mod program;

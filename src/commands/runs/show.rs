@@ -4,23 +4,35 @@ use clap::Args;
 
 use super::view;
 use crate::context::Context;
+use crate::domain::playbook::ContentKind;
 use crate::domain::run::RunId;
 use crate::error::Error;
 use crate::ops;
-use crate::ops::runs::{RunDetail, TaskSummary};
-use crate::ui::{Cell, Table, Tone, View, column, duration};
+use crate::ops::runs::{RunContent, RunDetail, TaskSummary};
+use crate::ui::{Cell, Format, Table, Tone, View, column, duration};
 
 /// Show a run: hosts, tasks, failures, timing
 #[derive(Debug, Args)]
-#[command(before_help = "Example:\n  kloigos runs show 12")]
+#[command(before_help = "\
+Example:
+  kloigos runs show 12
+  kloigos runs show 12 --playbook")]
 pub struct ShowArgs {
     /// Number of the run
     #[arg(value_name = "ID")]
     run: RunId,
+
+    /// Show the playbook in its place, exactly as it ran
+    #[arg(long)]
+    playbook: bool,
 }
 
 pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
     let opened = cx.reader()?;
+    if args.playbook {
+        let content = ops::runs::content(&opened.services(), args.run)?;
+        return playbook(cx, &content);
+    }
     let detail = ops::runs::show(&opened.services(), args.run)?;
     cx.ui.show(&detail, || {
         let mut view = View::new().fields(view::fields(cx, &detail.run));
@@ -37,6 +49,27 @@ pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
         view.section("Hosts", view::hosts(&detail.hosts))
             .section("Tasks", tasks(&detail.tasks))
     })
+}
+
+/// A single file is nothing but its bytes; those of a bundle have a line with
+/// the name before each.
+fn playbook(cx: &Context, content: &RunContent) -> Result<(), Error> {
+    if cx.ui.format() != Format::Table {
+        return cx.ui.show(content, View::new);
+    }
+    for (number, file) in content.files.iter().enumerate() {
+        if content.kind == ContentKind::Bundle {
+            let gap = if number == 0 { "" } else { "\n" };
+            let header = format!("{gap}==> {} <==\n", file.path);
+            if cx.ui.write_text(&header).is_break() {
+                break;
+            }
+        }
+        if cx.ui.write_exact(&file.bytes).is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn failures(mut view: View, detail: &RunDetail) -> View {
