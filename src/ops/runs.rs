@@ -6,6 +6,7 @@ mod content;
 mod diff;
 mod explain;
 mod follow;
+mod from_store;
 mod grep;
 mod prune;
 mod start;

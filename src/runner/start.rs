@@ -20,7 +20,11 @@ pub(super) fn start(
 ) -> Result<Running, Error> {
     let playbook = files.write_content(&request.content)?;
     let inventory = inventory(engine, request, files)?;
-    let mut variable_files = request.var_files.clone();
+    let mut variable_files = Vec::new();
+    if !request.store_variables.is_empty() {
+        variable_files.push(files.write_store_variables(&request.store_variables)?);
+    }
+    variable_files.extend(request.var_files.iter().cloned());
     for (number, file) in request.secret_files.iter().enumerate() {
         variable_files.push(files.write_secret(&format!("variables-{number}"), file.text())?);
     }
