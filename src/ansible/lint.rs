@@ -1,5 +1,6 @@
 //! ansible-lint, where it is installed.
 
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -15,16 +16,25 @@ pub enum Lint {
     NotRun(String),
 }
 
-/// Checks the playbook `entry` in `workdir`.
-pub fn lint(workdir: &Path, entry: &str, env: &Env) -> Result<Lint, AnsibleError> {
+/// Checks the playbook `entry` in `workdir`; `vaults` are `label@file` each,
+/// since it reads encrypted files too.
+pub fn lint(
+    workdir: &Path,
+    entry: &str,
+    vaults: &[OsString],
+    env: &Env,
+) -> Result<Lint, AnsibleError> {
     let Some(path) = env.find_program("ansible-lint") else {
         return Ok(Lint::NotRun("not installed".to_owned()));
     };
-    let output = Command::new(&path)
+    let mut command = Command::new(&path);
+    command.env_clear().envs(env.all());
+    if !vaults.is_empty() {
+        command.env("ANSIBLE_VAULT_IDENTITY_LIST", vaults.join(OsStr::new(",")));
+    }
+    let output = command
         .args(["--offline", "--nocolor", "-qq", "--format", "pep8", entry])
         .current_dir(workdir)
-        .env_clear()
-        .envs(env.all())
         .stdin(Stdio::null())
         .output()
         .map_err(|source| AnsibleError::Spawn { path, source })?;

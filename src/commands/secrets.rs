@@ -40,6 +40,12 @@ pub struct SecretArgs {
     #[arg(long, short = 'K', conflicts_with = "become_password_file")]
     ask_become_pass: bool,
 
+    #[command(flatten)]
+    vault: VaultArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct VaultArgs {
     /// Vault identity, as Ansible takes it: LABEL@FILE, FILE, or LABEL@prompt
     #[arg(long = "vault-id", value_name = "ID")]
     vault_ids: Vec<VaultId>,
@@ -47,6 +53,14 @@ pub struct SecretArgs {
     /// Ask for the vault password
     #[arg(long, short = 'J')]
     ask_vault_pass: bool,
+}
+
+impl VaultArgs {
+    /// What Ansible will be told; `--ask-vault-pass` is one of them.
+    pub(super) fn ids(&self) -> Vec<VaultId> {
+        let asked = self.ask_vault_pass.then(VaultId::asked);
+        self.vault_ids.iter().cloned().chain(asked).collect()
+    }
 }
 
 /// An argument that no message and no dump repeats.
@@ -66,10 +80,8 @@ impl std::fmt::Debug for Hidden {
 }
 
 impl SecretArgs {
-    /// What Ansible will be told; `--ask-vault-pass` is one of them.
     pub(super) fn vault_ids(&self) -> Vec<VaultId> {
-        let asked = self.ask_vault_pass.then(VaultId::asked);
-        self.vault_ids.iter().cloned().chain(asked).collect()
+        self.vault.ids()
     }
 
     /// Reads the files, then asks for what is left to ask.
@@ -142,23 +154,28 @@ fn passwords(
         }
         ask.become_password = Some(typed);
     }
-    for id in vault_ids
-        .iter()
-        .filter(|id| id.source == VaultSource::Prompt)
-    {
-        let typed = cx.ui.ask_secret(
-            &format!("vault password ({})", id.label),
-            "give it with `--vault-id LABEL@FILE`",
-        )?;
-        if typed.reveal().trim().is_empty() {
-            return Err(Error::usage(format!(
-                "the vault password for `{}` is empty",
-                id.label
-            )));
-        }
-        ask.vault_passwords.push(typed);
-    }
+    ask.vault_passwords.extend(vault_passwords(cx, vault_ids)?);
     Ok(())
+}
+
+/// One for each identity that asks, in their order.
+pub(super) fn vault_passwords(cx: &Context, ids: &[VaultId]) -> Result<Vec<Secret>, Error> {
+    ids.iter()
+        .filter(|id| id.source == VaultSource::Prompt)
+        .map(|id| {
+            let typed = cx.ui.ask_secret(
+                &format!("vault password ({})", id.label),
+                "give it with `--vault-id LABEL@FILE`",
+            )?;
+            if typed.reveal().trim().is_empty() {
+                return Err(Error::usage(format!(
+                    "the vault password for `{}` is empty",
+                    id.label
+                )));
+            }
+            Ok(typed)
+        })
+        .collect()
 }
 
 fn read(cx: &Context, path: &Path, ask: &mut SecretAsk) -> Result<(), Error> {

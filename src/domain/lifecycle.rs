@@ -38,7 +38,7 @@ impl Lifecycle {
 }
 
 /// What every playbook on one server gets.
-fn common(server: &Server, owner_id: &str) -> Map<String, Value> {
+pub fn common(server: &Server, owner_id: &str) -> Map<String, Value> {
     let mut v = Map::new();
     v.insert("hostname".into(), json!(server.hostname));
     v.insert("ansible_host".into(), json!(server.ansible_host()));

@@ -30,6 +30,10 @@ pub struct Asked {
     pub detailed_exitcode: bool,
     /// In their JSON types.
     pub variables: Map<String, Value>,
+    /// What the store gave to the check of a lifecycle playbook; any other
+    /// variable wins over them.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub store_variables: Map<String, Value>,
     /// Handed to Ansible unparsed; the content is not kept.
     pub variable_files: Vec<PathBuf>,
     /// Names of secret variables. Their values are never kept.

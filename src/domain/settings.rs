@@ -1,5 +1,7 @@
 //! Every setting: name, type, default, meaning.
 
+use std::fmt;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -15,6 +17,17 @@ pub enum SettingType {
     UidRange,
     /// An absolute path, or empty.
     Path,
+}
+
+impl fmt::Display for SettingType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            SettingType::Count => "count",
+            SettingType::Number => "number",
+            SettingType::UidRange => "uid_range",
+            SettingType::Path => "path",
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

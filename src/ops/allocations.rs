@@ -61,7 +61,7 @@ pub struct AllocationDetail {
     pub runs: Vec<RunSummary>,
 }
 
-fn find(tx: &Tx<'_>, id: &AllocationId) -> Result<Allocation, Error> {
+pub(super) fn find(tx: &Tx<'_>, id: &AllocationId) -> Result<Allocation, Error> {
     tx.allocations().get(id)?.ok_or_else(|| {
         Error::not_found(format!("there is no allocation {id}"))
             .hint("`kloigos alloc list` shows them all")
@@ -272,7 +272,10 @@ fn choose_uid(tx: &Tx<'_>) -> Result<u32, Error> {
     })
 }
 
-fn placement_of(tx: &Tx<'_>, allocation: &Allocation) -> Result<(ComputeUnit, Server), Error> {
+pub(super) fn placement_of(
+    tx: &Tx<'_>,
+    allocation: &Allocation,
+) -> Result<(ComputeUnit, Server), Error> {
     let unit = tx
         .compute_units()
         .get(&allocation.compute_unit)?

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::packaged;
 use crate::clock::Clock;
 use crate::domain::name::PlaybookName;
+use crate::domain::playbook::Content;
 use crate::domain::report::{Report, Reporter};
 use crate::domain::settings;
 use crate::env::Env;
@@ -65,7 +66,7 @@ pub fn initialise(
     if let Some(note) = &migrated.journal_note {
         reporter.report(&Report::Warning(note.clone()));
     }
-    let playbooks = load_packaged(&store, env, reporter)?;
+    let playbooks = load_packaged(&store, env, packaged::all(), reporter)?;
     let setting = store.read(|tx| {
         Ok::<_, Error>(
             tx.settings()
@@ -130,10 +131,11 @@ fn migrate(
 fn load_packaged(
     store: &Store,
     env: &Env,
+    packaged: Vec<(&str, Content)>,
     reporter: &mut dyn Reporter,
 ) -> Result<Vec<LoadedPlaybook>, Error> {
     let mut loaded = Vec::new();
-    for (name, content) in packaged::all() {
+    for (name, content) in packaged {
         let name = PlaybookName::parse(name)?;
         let packed = Packed::of(&content)
             .map_err(|e| Error::new(Kind::Local, format!("cannot pack playbook {name}: {e}")))?;
@@ -181,4 +183,70 @@ fn load_packaged(
         loaded.push(one);
     }
     Ok(loaded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Timestamp;
+    use crate::ops::content;
+    use crate::store::open_memory;
+
+    struct Notes(Vec<String>);
+
+    impl Reporter for Notes {
+        fn report(&mut self, report: &Report) {
+            if let Report::Note(text) = report {
+                self.0.push(text.clone());
+            }
+        }
+    }
+
+    /// `init` of a build that packages this text as SERVER_INIT.
+    fn init(store: &Store, text: &str) -> (LoadedPlaybook, Vec<String>) {
+        let env = Env::fixed(&[], "tester");
+        let content = content::single(text.as_bytes().to_vec()).unwrap();
+        let mut notes = Notes(Vec::new());
+        let loaded = load_packaged(store, &env, vec![("SERVER_INIT", content)], &mut notes);
+        (loaded.unwrap().remove(0), notes.0)
+    }
+
+    fn default_version(store: &Store) -> u32 {
+        let name = PlaybookName::parse("SERVER_INIT").unwrap();
+        let default = store.read(|tx| Ok::<_, Error>(tx.playbooks().get(&name, None)?));
+        default.unwrap().unwrap().version
+    }
+
+    #[test]
+    fn a_newer_build_never_takes_an_operators_default_away() {
+        let store = open_memory(Clock::Fixed(Timestamp(1))).unwrap();
+        let name = PlaybookName::parse("SERVER_INIT").unwrap();
+        assert_eq!(init(&store, "old").0.outcome, LoadOutcome::Added);
+        assert_eq!(init(&store, "old").0.outcome, LoadOutcome::Unchanged);
+        // Still packaged: the newer one takes over, and can be rolled back.
+        assert_eq!(init(&store, "newer").0.outcome, LoadOutcome::Added);
+        assert_eq!(default_version(&store), 2);
+        let previous = store.read(|tx| Ok::<_, Error>(tx.playbooks().previous_default(&name)?));
+        assert_eq!(previous.unwrap(), Some(1));
+
+        let own = content::single(b"own".to_vec()).unwrap();
+        let own_version = store
+            .write(|tx| {
+                let by = Authorship {
+                    author: "tester",
+                    message: None,
+                    packaged: false,
+                };
+                let packed = Packed::of(&own).unwrap();
+                let version = tx.playbooks().insert_version(&name, &own, &packed, &by)?;
+                tx.playbooks().set_default(&name, version)?;
+                Ok::<_, Error>(version)
+            })
+            .unwrap();
+        let (loaded, notes) = init(&store, "newest");
+        assert_eq!(loaded.outcome, LoadOutcome::AddedNotDefault);
+        assert_eq!(loaded.version, 4);
+        assert_eq!(default_version(&store), own_version);
+        assert!(notes[0].contains("your own default stays"), "{notes:?}");
+    }
 }

@@ -81,6 +81,7 @@ pub(super) fn request(
             user: server.admin_user.clone(),
         }]),
         request_json: json!({ "variables": variables }),
+        store_variables: Map::new(),
         variables,
         secrets: SecretVars::default(),
         secret_files: Vec::new(),

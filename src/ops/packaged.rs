@@ -17,6 +17,10 @@ pub(super) fn all() -> Vec<(&'static str, Content)> {
     list
 }
 
+pub(super) fn is_packaged(name: &str) -> bool {
+    PACKAGED.get_dir(name).is_some()
+}
+
 fn content(dir: &'static Dir<'static>) -> Content {
     let mut files = Vec::new();
     collect(dir, dir, &mut files);

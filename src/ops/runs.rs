@@ -2,9 +2,11 @@
 
 mod again;
 mod cancel;
+mod content;
 mod diff;
 mod explain;
 mod follow;
+mod from_store;
 mod grep;
 mod prune;
 mod start;
@@ -24,6 +26,7 @@ use crate::store::Tx;
 
 pub use again::{AgainAsk, NotKept, not_kept, rerun, retry};
 pub use cancel::cancel;
+pub use content::{RunContent, content};
 pub use diff::{RunDiff, diff};
 pub use explain::{Explanation, explain};
 pub use follow::{exit_code, follow};

@@ -88,3 +88,34 @@ pub fn reset(services: &Services<'_>, name: &str) -> Result<SettingView, Error> 
         view(tx, definition)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::domain::time::Timestamp;
+    use crate::store::events::EventFilter;
+    use crate::store::open_memory;
+
+    static TOKEN: Definition = Definition {
+        name: "test.token",
+        kind: SettingType::Path,
+        default: "",
+        description: "a setting that nobody may see",
+        secret: true,
+    };
+
+    #[test]
+    fn a_secret_setting_is_masked_in_lists_and_in_the_audit_log() {
+        let store = open_memory(Clock::Fixed(Timestamp(1))).unwrap();
+        let (shown, events) = store
+            .write(|tx| {
+                tx.settings().set(&TOKEN, "/hush")?;
+                let events = tx.events().list(&EventFilter::default())?;
+                Ok::<_, Error>((view(tx, &TOKEN)?, events))
+            })
+            .unwrap();
+        assert_eq!(shown.value, "(secret)");
+        assert!(!format!("{shown:?}{events:?}").contains("hush"));
+    }
+}

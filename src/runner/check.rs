@@ -1,12 +1,13 @@
 //! Checks of a content that touch no host.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
 use super::engine::Engine;
 use super::files::RunFiles;
+use super::request::Vault;
+use super::start::{vault_arguments, vault_identities};
 use crate::ansible::launch::{Launch, Purpose};
 use crate::ansible::lint::Lint;
 use crate::ansible::{self, syntax};
@@ -29,7 +30,13 @@ pub(super) fn scratch(paths: &Paths) -> Result<(tempfile::TempDir, RunFiles), Er
     Ok((dir, files))
 }
 
+/// How many undefined variables of `hosts:` are told before it is enough.
+const UNDEFINED_LIMIT: usize = 16;
+
 /// Ansible's own syntax check; its warnings.
+///
+/// A variable in `hosts:` that only the run will be given is a warning; the
+/// rest is checked with a value in its place.
 ///
 /// # Errors
 /// `Usage` with line and column when Ansible refuses the playbook.
@@ -37,52 +44,79 @@ pub fn check_syntax(
     engine: &Engine<'_>,
     content: &Content,
     variables: &[ExtraVar],
+    vaults: &[Vault],
 ) -> Result<Vec<String>, Error> {
     let (_dir, files) = scratch(engine.paths)?;
     let playbook = files.write_content(content)?;
     let mut values: Map<String, Value> = Map::new();
-    let mut variable_files: Vec<PathBuf> = Vec::new();
+    let mut given: Vec<PathBuf> = Vec::new();
     for variable in variables {
         match variable {
-            ExtraVar::File(path) => variable_files.push(engine.env.cwd.join(path)),
+            ExtraVar::File(path) => given.push(engine.env.cwd.join(path)),
             ExtraVar::Value { name, value } => {
                 values.insert(name.clone(), value.clone());
             }
         }
     }
-    if !values.is_empty() {
-        variable_files.push(files.write_variables(&values)?);
-    }
     let inventory = files.write_inventory("---\nall: {}\n")?;
-    let arguments: [OsString; 0] = [];
-    let verdict = syntax::check(
-        &Launch {
-            install: &engine.ansible,
-            workdir: &files.project(),
-            playbook: &playbook,
-            inventory: Some(&inventory),
-            variable_files: &variable_files,
-            arguments: &arguments,
-            callback_dir: &files.callback(),
-            control_dir: files.control(),
-            known_hosts: &engine.paths.known_hosts(),
-            local_tmp: &files.local_tmp(),
-            purpose: Purpose::Run,
-        },
-        engine.env,
-    )?;
-    match verdict {
-        syntax::Verdict::Accepted { warnings } => Ok(warnings),
-        syntax::Verdict::Refused(text) => Err(Error::new(
-            Kind::Usage,
-            format!("Ansible refuses the playbook: {text}"),
-        )),
+    let arguments = vault_arguments(vaults, &files)?;
+    let mut undefined = Vec::new();
+    loop {
+        let mut variable_files = given.clone();
+        if !values.is_empty() {
+            variable_files.push(files.write_variables(&values)?);
+        }
+        let verdict = syntax::check(
+            &Launch {
+                install: &engine.ansible,
+                workdir: &files.project(),
+                playbook: &playbook,
+                inventory: Some(&inventory),
+                variable_files: &variable_files,
+                arguments: &arguments,
+                callback_dir: &files.callback(),
+                control_dir: files.control(),
+                known_hosts: &engine.paths.known_hosts(),
+                local_tmp: &files.local_tmp(),
+                purpose: Purpose::Run,
+            },
+            engine.env,
+        )?;
+        match verdict {
+            syntax::Verdict::Accepted { warnings } => {
+                undefined.extend(warnings);
+                return Ok(undefined);
+            }
+            syntax::Verdict::UndefinedHosts {
+                text,
+                variable: Some(name),
+            } if !values.contains_key(&name) && undefined.len() < UNDEFINED_LIMIT => {
+                undefined.push(format!("{text}; give it with -e to the run"));
+                values.insert(name, Value::String("all".to_owned()));
+            }
+            syntax::Verdict::UndefinedHosts { text, .. } => {
+                undefined.push(format!("{text}; what comes after it was not checked"));
+                return Ok(undefined);
+            }
+            syntax::Verdict::Refused(text) => {
+                return Err(Error::new(
+                    Kind::Usage,
+                    format!("Ansible refuses the playbook: {text}"),
+                ));
+            }
+        }
     }
 }
 
 /// ansible-lint's word on the content.
-pub fn lint(env: &Env, paths: &Paths, content: &Content) -> Result<Lint, Error> {
+pub fn lint(env: &Env, paths: &Paths, content: &Content, vaults: &[Vault]) -> Result<Lint, Error> {
     let (_dir, files) = scratch(paths)?;
     files.write_content(content)?;
-    Ok(ansible::lint::lint(&files.project(), &content.entry, env)?)
+    let identities = vault_identities(vaults, &files)?;
+    Ok(ansible::lint::lint(
+        &files.project(),
+        &content.entry,
+        &identities,
+        env,
+    )?)
 }

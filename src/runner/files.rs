@@ -71,7 +71,18 @@ impl RunFiles {
 
     /// JSON is YAML to Ansible, and has one spelling for each value.
     pub(super) fn write_variables(&self, variables: &Map<String, Value>) -> Result<PathBuf, Error> {
-        let path = self.dir.join(VARIABLES);
+        self.write_mapping(VARIABLES, variables)
+    }
+
+    pub(super) fn write_store_variables(
+        &self,
+        variables: &Map<String, Value>,
+    ) -> Result<PathBuf, Error> {
+        self.write_mapping(STORE_VARIABLES, variables)
+    }
+
+    fn write_mapping(&self, name: &str, variables: &Map<String, Value>) -> Result<PathBuf, Error> {
+        let path = self.dir.join(name);
         let text = serde_json::to_vec(variables)
             .map_err(|e| Error::new(Kind::Local, format!("cannot write the variables: {e}")))?;
         fs::write_private(&path, &text).map_err(Error::store)?;
@@ -113,6 +124,7 @@ impl Drop for RunFiles {
 const CONTROL: &str = "control";
 const SECRETS: &str = "secrets";
 const VARIABLES: &str = "variables.json";
+const STORE_VARIABLES: &str = "store-variables.json";
 const ALIVE: &str = "alive";
 
 /// Removes all but the liveness lock, what may be secret first.

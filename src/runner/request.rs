@@ -93,6 +93,8 @@ pub struct RunRequest {
     /// "server lab1", "allocation web"; None for `run`.
     pub subject: Option<String>,
     pub targets: Targets,
+    /// All others win over these.
+    pub store_variables: Map<String, Value>,
     pub variables: Map<String, Value>,
     /// As variables they win over all others.
     pub secrets: SecretVars,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::engine::Engine;
 use super::files::RunFiles;
-use super::request::{Password, RunRequest, Targets};
+use super::request::{Password, RunRequest, Targets, Vault};
 use crate::ansible::inventory::{InventoryHost, generated};
 use crate::ansible::launch::{self, Launch, Purpose, Running};
 use crate::ansible::processes;
@@ -20,7 +20,11 @@ pub(super) fn start(
 ) -> Result<Running, Error> {
     let playbook = files.write_content(&request.content)?;
     let inventory = inventory(engine, request, files)?;
-    let mut variable_files = request.var_files.clone();
+    let mut variable_files = Vec::new();
+    if !request.store_variables.is_empty() {
+        variable_files.push(files.write_store_variables(&request.store_variables)?);
+    }
+    variable_files.extend(request.var_files.iter().cloned());
     for (number, file) in request.secret_files.iter().enumerate() {
         variable_files.push(files.write_secret(&format!("variables-{number}"), file.text())?);
     }
@@ -115,16 +119,32 @@ fn arguments(
         args.push("--become-password-file".into());
         args.push(password_file(password, "become", files)?.into());
     }
-    for (number, vault) in options.vaults.iter().enumerate() {
-        let file = password_file(&vault.password, &format!("vault-{number}"), files)?;
-        let mut id = OsString::from(format!("--vault-id={}@", vault.label));
-        id.push(file);
-        args.push(id);
-    }
+    args.extend(vault_arguments(&options.vaults, files)?);
     if options.verbosity > 1 {
         args.push(format!("-{}", "v".repeat(usize::from(options.verbosity - 1))).into());
     }
     Ok(args)
+}
+
+pub(super) fn vault_arguments(vaults: &[Vault], files: &RunFiles) -> Result<Vec<OsString>, Error> {
+    let identities = vault_identities(vaults, files)?;
+    let argument = |id: OsString| {
+        let mut argument = OsString::from("--vault-id=");
+        argument.push(id);
+        argument
+    };
+    Ok(identities.into_iter().map(argument).collect())
+}
+
+/// `label@file` each.
+pub(super) fn vault_identities(vaults: &[Vault], files: &RunFiles) -> Result<Vec<OsString>, Error> {
+    let identity = |(number, vault): (usize, &Vault)| {
+        let file = password_file(&vault.password, &format!("vault-{number}"), files)?;
+        let mut id = OsString::from(format!("{}@", vault.label));
+        id.push(file);
+        Ok(id)
+    };
+    vaults.iter().enumerate().map(identity).collect()
 }
 
 fn password_file(password: &Password, name: &str, files: &RunFiles) -> Result<PathBuf, Error> {

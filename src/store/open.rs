@@ -16,7 +16,7 @@ mod embedded {
 }
 
 /// The schema of this build: the number of the last migration.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// How long a writer waits for another before it gives up. Writers hold the
 /// lock for milliseconds, so only a stuck process ever makes this run out.

@@ -14,6 +14,7 @@ use super::{StoreError, Tx};
 use crate::domain::event::NewEvent;
 use crate::domain::name::PlaybookName;
 use crate::domain::playbook::{Content, ContentFile, ContentKind, Playbook, PlaybookVersion};
+use crate::domain::run::RunId;
 
 pub struct Playbooks<'t>(pub(in crate::store) &'t Tx<'t>);
 
@@ -183,13 +184,15 @@ impl Playbooks<'_> {
             .map_err(|e| (self.0.wrap())(rusqlite::Error::ToSqlConversionFailure(e.into())))?;
         let number: u32 = conn
             .query_row(
-                "SELECT coalesce(max(version), 0) + 1 FROM playbook_versions WHERE name = ?1",
+                "SELECT coalesce(max(last_version), 0) + 1 FROM playbooks WHERE name = ?1",
                 [name.as_str()],
                 |r| r.get(0),
             )
             .map_err(self.0.wrap())?;
         conn.execute(
-            "INSERT OR IGNORE INTO playbooks (name, default_version, updated_at) VALUES (?1, ?2, ?3)",
+            "INSERT INTO playbooks (name, default_version, last_version, updated_at)
+             VALUES (?1, ?2, ?2, ?3)
+             ON CONFLICT (name) DO UPDATE SET last_version = excluded.last_version",
             params![name.as_str(), number, now],
         )
         .map_err(self.0.wrap())?;
@@ -225,7 +228,56 @@ impl Playbooks<'_> {
         Ok(number)
     }
 
+    /// The one that was the default is where a rollback goes.
     pub fn set_default(&self, name: &PlaybookName, version: u32) -> Result<(), StoreError> {
+        self.0
+            .conn()
+            .execute(
+                "INSERT INTO playbook_defaults (name, version, until)
+                 SELECT name, default_version, ?2 FROM playbooks WHERE name = ?1",
+                params![name.as_str(), self.0.now().0],
+            )
+            .map_err(self.0.wrap())?;
+        self.make_default(name, version)?;
+        self.0.events().append(
+            NewEvent::new("playbook.default", subject(name))
+                .detail(serde_json::json!({ "version": version })),
+        )
+    }
+
+    /// The default before this one.
+    pub fn previous_default(&self, name: &PlaybookName) -> Result<Option<u32>, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "SELECT d.version FROM playbook_defaults d JOIN playbooks p ON p.name = d.name
+                 WHERE d.name = ?1 AND d.version <> p.default_version
+                 ORDER BY d.id DESC LIMIT 1",
+            )
+            .and_then(|mut s| s.query_row([name.as_str()], |r| r.get(0)).optional())
+            .map_err(self.0.wrap())
+    }
+
+    /// Makes `version` the default as it was before: what came after it is no
+    /// place to roll back to any more, least of all the one that is left now.
+    pub fn roll_back(&self, name: &PlaybookName, version: u32) -> Result<(), StoreError> {
+        self.0
+            .conn()
+            .execute(
+                "DELETE FROM playbook_defaults WHERE name = ?1 AND id >= coalesce(
+                   (SELECT max(id) FROM playbook_defaults WHERE name = ?1 AND version = ?2),
+                   9223372036854775807)",
+                params![name.as_str(), version],
+            )
+            .map_err(self.0.wrap())?;
+        self.make_default(name, version)?;
+        self.0.events().append(
+            NewEvent::new("playbook.rolled_back", subject(name))
+                .detail(serde_json::json!({ "version": version })),
+        )
+    }
+
+    fn make_default(&self, name: &PlaybookName, version: u32) -> Result<(), StoreError> {
         self.0
             .conn()
             .execute(
@@ -233,10 +285,56 @@ impl Playbooks<'_> {
                 params![name.as_str(), version, self.0.now().0],
             )
             .map_err(self.0.wrap())?;
+        Ok(())
+    }
+
+    /// The versions that a run recorded, each with the latest such run.
+    pub fn recorded(&self, name: &PlaybookName) -> Result<Vec<(u32, RunId)>, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "SELECT version, max(id) FROM runs WHERE playbook = ?1
+                 GROUP BY version ORDER BY version",
+            )
+            .and_then(|mut s| {
+                s.query_map([name.as_str()], |r| Ok((r.get(0)?, RunId(r.get(1)?))))?
+                    .collect()
+            })
+            .map_err(self.0.wrap())
+    }
+
+    /// Removes one version; its number is not given again.
+    pub fn remove_version(&self, name: &PlaybookName, version: u32) -> Result<(), StoreError> {
+        for sql in [
+            "DELETE FROM playbook_versions WHERE name = ?1 AND version = ?2",
+            "DELETE FROM playbook_defaults WHERE name = ?1 AND version = ?2",
+        ] {
+            self.0
+                .conn()
+                .execute(sql, params![name.as_str(), version])
+                .map_err(self.0.wrap())?;
+        }
         self.0.events().append(
-            NewEvent::new("playbook.default", subject(name))
+            NewEvent::new("playbook.version_removed", subject(name))
                 .detail(serde_json::json!({ "version": version })),
         )
+    }
+
+    /// Removes the playbook and all of its versions.
+    pub fn remove(&self, name: &PlaybookName) -> Result<(), StoreError> {
+        for sql in [
+            "DELETE FROM playbook_versions WHERE name = ?1",
+            "DELETE FROM playbook_defaults WHERE name = ?1",
+            "DELETE FROM playbooks WHERE name = ?1",
+        ] {
+            self.0
+                .conn()
+                .execute(sql, [name.as_str()])
+                .map_err(self.0.wrap())?;
+        }
+        self.0
+            .events()
+            .append(NewEvent::new("playbook.removed", subject(name)))
     }
 }
 

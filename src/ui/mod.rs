@@ -2,6 +2,7 @@
 //! colour, width, format, prompts and quiet: data goes to stdout, narration to
 //! stderr, and nothing that came from outside brings control characters along.
 
+mod exact;
 mod messages;
 mod prompt;
 pub mod run_display;
@@ -103,6 +104,10 @@ impl Ui {
 
     pub fn format(&self) -> Format {
         self.options.format
+    }
+
+    pub fn out_is_terminal(&self) -> bool {
+        self.streams.out_is_terminal()
     }
 
     pub fn verbosity(&self) -> u8 {

@@ -52,11 +52,15 @@ impl Streams {
     }
 
     pub fn out(&self, text: &str) -> ControlFlow<()> {
+        self.out_bytes(text.as_bytes())
+    }
+
+    pub fn out_bytes(&self, bytes: &[u8]) -> ControlFlow<()> {
         if self.closed.get() {
             return ControlFlow::Break(());
         }
         let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(bytes).and_then(|()| out.flush()) {
             Ok(()) => ControlFlow::Continue(()),
             Err(e) => {
                 self.closed.set(true);

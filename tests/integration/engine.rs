@@ -74,7 +74,7 @@ impl Bench {
             entry: None,
             message: None,
             make_default: true,
-            variables: Vec::new(),
+            check: kloigos::ops::playbooks::CheckOptions::default(),
             strict: false,
         };
         self.with(|s| push(s, request)).unwrap();

@@ -1,6 +1,7 @@
 //! The whole program and its rooms, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it fails")]
 
+mod accepted;
 mod again;
 mod bad_input;
 mod cli;
@@ -12,6 +13,7 @@ mod explain;
 mod history;
 mod house;
 mod lifecycle;
+mod operators;
 mod power_cut;
 mod processes;
 mod program;
@@ -21,3 +23,4 @@ mod ssh;
 mod sshd;
 mod store;
 mod variables;
+mod versions;

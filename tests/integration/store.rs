@@ -88,13 +88,23 @@ fn an_older_store_says_init_and_is_backed_up_before_the_upgrade() {
     let db = rusqlite::Connection::open(paths.database()).unwrap();
     // As the first build left it, with a run.
     db.execute_batch(
-        "DROP INDEX runs_queued_at;
+        "DROP TABLE playbook_defaults;
+         ALTER TABLE playbooks DROP COLUMN last_version;
+         DROP INDEX runs_queued_at;
          DROP INDEX runs_changed;
          DROP INDEX run_hosts_host_changed;
          DROP INDEX run_hosts_address_changed;
          ALTER TABLE runs DROP COLUMN exit_code;
          ALTER TABLE runs DROP COLUMN changed_hosts;
          DELETE FROM refinery_schema_history WHERE version > 1;
+         INSERT INTO playbooks (name, default_version, updated_at) VALUES ('p', 3, 0), ('q', 1, 0);
+         INSERT INTO playbook_versions (name, version, digest, kind, entry, size_bytes, author,
+           packaged, content, created_at)
+         SELECT n.name, v.value, '', 'file', 'p', 0, 'u', 0, x'', 0
+         FROM (SELECT 'p' AS name UNION SELECT 'q') n, json_each('[1, 2, 3, 4]') v;
+         INSERT INTO events (at, actor, kind, subject, detail)
+         VALUES (1, 'u', 'playbook.default', 'playbook p', '{\"version\": 2}'),
+                (2, 'u', 'playbook.default', 'playbook p', '{\"version\": 3}');
          INSERT INTO runs (status, ending, playbook, version, digest, requester_user,
            requester_host, requester_pid, check_mode, request, queued_at)
          VALUES ('failed', 'task_failed', 'p', 1, '', 'u', 'h', 1, 0, '{}', 0)",
@@ -107,6 +117,11 @@ fn an_older_store_says_init_and_is_backed_up_before_the_upgrade() {
     let (store, _) = migrate(&paths, CLOCK, &env()).unwrap();
     let run = in_store(&store, |tx| Ok(tx.runs().get(RunId(1))?)).unwrap();
     assert_eq!((run.version, run.exit_code), (1, None));
+    let [p, q] = ["p", "q"].map(|name| PlaybookName::parse(name).unwrap());
+    let before = |name| in_store(&store, |tx| Ok(tx.playbooks().previous_default(name)?));
+    assert_eq!((before(&p), before(&q)), (Some(2), None));
+    in_store(&store, |tx| Ok(tx.playbooks().roll_back(&p, 2)?));
+    assert_eq!(before(&p), Some(1));
     let copies = std::fs::read_dir(dir.path())
         .unwrap()
         .filter(|f| {

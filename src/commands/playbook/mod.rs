@@ -1,11 +1,18 @@
 //! Playbooks and their versions.
 
+mod check;
+mod diff;
+mod edit;
 mod export;
 mod list;
 mod push;
+mod remove;
+mod rollback;
+mod set_default;
 mod show;
 mod validate;
 mod versions;
+mod view;
 
 use clap::Subcommand;
 
@@ -23,8 +30,13 @@ pub enum PlaybookCommand {
     Show(show::ShowArgs),
     Versions(versions::VersionsArgs),
     Push(push::PushArgs),
+    Edit(edit::EditArgs),
+    Diff(diff::DiffArgs),
+    SetDefault(set_default::SetDefaultArgs),
+    Rollback(rollback::RollbackArgs),
     Export(export::ExportArgs),
     Validate(validate::ValidateArgs),
+    Remove(remove::RemoveArgs),
 }
 
 impl PlaybookCommand {
@@ -34,8 +46,13 @@ impl PlaybookCommand {
             PlaybookCommand::Show(args) => show::run(cx, args),
             PlaybookCommand::Versions(args) => versions::run(cx, args),
             PlaybookCommand::Push(args) => push::run(cx, args),
+            PlaybookCommand::Edit(args) => edit::run(cx, args),
+            PlaybookCommand::Diff(args) => diff::run(cx, args),
+            PlaybookCommand::SetDefault(args) => set_default::run(cx, args),
+            PlaybookCommand::Rollback(args) => rollback::run(cx, args),
             PlaybookCommand::Export(args) => export::run(cx, args),
             PlaybookCommand::Validate(args) => validate::run(cx, args),
+            PlaybookCommand::Remove(args) => remove::run(cx, args),
         }
     }
 }

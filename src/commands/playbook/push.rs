@@ -2,12 +2,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::check::CheckArgs;
 use crate::context::Context;
 use crate::domain::name::PlaybookName;
-use crate::domain::variables::ExtraVar;
 use crate::error::Error;
 use crate::ops;
-use crate::ops::playbooks::{PushRequest, PushSource};
+use crate::ops::playbooks::{PushRequest, PushSource, Pushed};
 use crate::ui::{Cell, View};
 
 /// Store a new version of a playbook
@@ -19,7 +19,7 @@ use crate::ui::{Cell, View};
 #[command(before_help = "\
 Example:
   kloigos playbook push PATCH ./patch.yml -m 'monthly updates'
-  kloigos playbook push WEB ./web/ --entry site.yml --default")]
+  kloigos playbook push WEB ./web/ --entry site.yml --vault-id prod@vault.pass")]
 pub struct PushArgs {
     /// Name of the playbook
     name: PlaybookName,
@@ -40,9 +40,8 @@ pub struct PushArgs {
     #[arg(long)]
     default: bool,
 
-    /// Variable for the check: key=value, key:=JSON or @file
-    #[arg(short = 'e', long = "extra-vars", value_name = "VAR")]
-    variables: Vec<ExtraVar>,
+    #[command(flatten)]
+    check: CheckArgs,
 
     /// Refuse what would only be a warning
     #[arg(long)]
@@ -61,7 +60,7 @@ pub fn run(cx: &Context, args: PushArgs) -> Result<(), Error> {
         entry: args.entry,
         message: args.message,
         make_default: args.default,
-        variables: args.variables,
+        check: args.check.options(cx)?,
         strict: args.strict,
     };
     let opened = cx.writer()?;
@@ -69,23 +68,25 @@ pub fn run(cx: &Context, args: PushArgs) -> Result<(), Error> {
     for warning in &pushed.warnings {
         cx.ui.warning(warning);
     }
-    cx.ui.show(&pushed, || {
-        let v = &pushed.version;
-        View::new().fields([
-            ("playbook", Cell::new(format!("{}@{}", v.name, v.version))),
-            (
-                "version",
-                Cell::new(if pushed.new {
-                    "new"
-                } else {
-                    "there already, with the same content"
-                }),
-            ),
-            (
-                "default",
-                Cell::new(if v.is_default { "yes" } else { "no" }),
-            ),
-            ("sha256", Cell::new(&v.digest)),
-        ])
-    })
+    cx.ui.show(&pushed, || view(&pushed))
+}
+
+pub(super) fn view(pushed: &Pushed) -> View {
+    let v = &pushed.version;
+    View::new().fields([
+        ("playbook", Cell::new(format!("{}@{}", v.name, v.version))),
+        (
+            "version",
+            Cell::new(if pushed.new {
+                "new"
+            } else {
+                "there already, with the same content"
+            }),
+        ),
+        (
+            "default",
+            Cell::new(if v.is_default { "yes" } else { "no" }),
+        ),
+        ("sha256", Cell::new(&v.digest)),
+    ])
 }

@@ -2,9 +2,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::check::CheckArgs;
 use crate::context::Context;
 use crate::domain::name::PlaybookName;
-use crate::domain::variables::ExtraVar;
 use crate::error::Error;
 use crate::ops;
 use crate::ops::playbooks::{ValidateRequest, ValidateWhat};
@@ -35,9 +35,8 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "FILE", requires = "path")]
     entry: Option<String>,
 
-    /// Variable for the check: key=value, key:=JSON or @file
-    #[arg(short = 'e', long = "extra-vars", value_name = "VAR")]
-    variables: Vec<ExtraVar>,
+    #[command(flatten)]
+    check: CheckArgs,
 }
 
 pub fn run(cx: &Context, args: ValidateArgs) -> Result<(), Error> {
@@ -55,7 +54,7 @@ pub fn run(cx: &Context, args: ValidateArgs) -> Result<(), Error> {
     let request = ValidateRequest {
         what,
         entry: args.entry,
-        variables: args.variables,
+        check: args.check.options(cx)?,
     };
     let opened = cx.reader()?;
     let validation = ops::playbooks::validate(&opened.services(), request)?;

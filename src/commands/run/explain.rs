@@ -70,7 +70,13 @@ fn end(explained: &Explanation) -> Result<(), Error> {
 fn options(explained: &Explanation) -> String {
     let mut all = serde_json::to_value(&explained.options).unwrap_or_default();
     if let Some(map) = all.as_object_mut() {
-        for shown_elsewhere in ["cwd", "variables", "variable_files", "secrets"] {
+        for shown_elsewhere in [
+            "cwd",
+            "variables",
+            "store_variables",
+            "variable_files",
+            "secrets",
+        ] {
             map.remove(shown_elsewhere);
         }
         map.retain(|_, v| match v {

@@ -5,15 +5,20 @@ use serde::Serialize;
 
 use super::view;
 use crate::context::Context;
+use crate::domain::playbook::ContentKind;
 use crate::domain::run::RunId;
 use crate::error::Error;
 use crate::ops;
-use crate::ops::runs::{Look, RunDetail, TaskSummary};
-use crate::ui::{Cell, Table, Tone, View, column, duration};
+use crate::ops::runs::{Look, RunContent, RunDetail, TaskSummary};
+use crate::ui::{Cell, Format, Table, Tone, View, column, duration};
 
 /// Show a run: hosts, tasks, failures, timing
 #[derive(Debug, Args)]
-#[command(before_help = "Example:\n  kloigos runs show 12\n  kloigos runs show 12 --probe")]
+#[command(before_help = "\
+Example:
+  kloigos runs show 12
+  kloigos runs show 12 --playbook
+  kloigos runs show 12 --probe")]
 pub struct ShowArgs {
     /// Number of the run
     #[arg(value_name = "ID")]
@@ -22,6 +27,10 @@ pub struct ShowArgs {
     /// Ask the hosts over SSH whether something of the run is still at work there
     #[arg(long)]
     probe: bool,
+
+    /// Show the playbook in its place, exactly as it ran
+    #[arg(long, conflicts_with = "probe")]
+    playbook: bool,
 }
 
 /// The run, and what its hosts say when they are asked.
@@ -36,6 +45,10 @@ struct Probed<'a> {
 pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
     let opened = cx.reader()?;
     let services = opened.services();
+    if args.playbook {
+        let content = ops::runs::content(&services, args.run)?;
+        return playbook(cx, &content);
+    }
     let detail = ops::runs::show(&services, args.run)?;
     let looks = match args.probe {
         true => Some(ops::runs::strays(&services, args.run)?),
@@ -92,6 +105,27 @@ fn at_work(view: View, looks: &[Look]) -> View {
         }
     }
     view
+}
+
+/// A single file is nothing but its bytes; those of a bundle have a line with
+/// the name before each.
+fn playbook(cx: &Context, content: &RunContent) -> Result<(), Error> {
+    if cx.ui.format() != Format::Table {
+        return cx.ui.show(content, View::new);
+    }
+    for (number, file) in content.files.iter().enumerate() {
+        if content.kind == ContentKind::Bundle {
+            let gap = if number == 0 { "" } else { "\n" };
+            let header = format!("{gap}==> {} <==\n", file.path);
+            if cx.ui.write_text(&header).is_break() {
+                break;
+            }
+        }
+        if cx.ui.write_exact(&file.bytes).is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn failures(mut view: View, detail: &RunDetail) -> View {

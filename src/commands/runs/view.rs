@@ -91,6 +91,9 @@ pub fn fields(cx: &Context, run: &Run) -> Vec<(&'static str, Cell)> {
         ("variables", Cell::new(variables(&run.request))),
         ("request", Cell::new(said(&without_variables(&run.request)))),
     ]);
+    if let Some(stored) = run.request.get("store_variables") {
+        fields.push(("from store", Cell::new(said(stored))));
+    }
     if let Some(data) = &run.data {
         fields.push(("data", Cell::new(said(data))));
     }
@@ -123,6 +126,7 @@ fn without_variables(request: &Value) -> Value {
     let mut rest = request.clone();
     if let Some(map) = rest.as_object_mut() {
         map.remove("variables");
+        map.remove("store_variables");
         map.remove("secrets");
     }
     rest

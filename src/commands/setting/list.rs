@@ -17,14 +17,15 @@ pub fn run(cx: &Context, _: ListArgs) -> Result<(), Error> {
     cx.ui.show(&settings, || {
         let rows = settings.iter().map(|s| {
             let tone = if s.is_default {
-                Tone::Muted
+                Tone::Plain
             } else {
                 Tone::Changed
             };
             vec![
                 Cell::new(s.name),
-                Cell::toned(view::value(s), Tone::Plain),
-                Cell::toned(if s.is_default { "default" } else { "set" }, tone),
+                Cell::toned(view::value(s), tone),
+                Cell::toned(view::text(&s.default), Tone::Muted),
+                Cell::new(s.kind),
                 Cell::new(s.description),
             ]
         });
@@ -32,8 +33,9 @@ pub fn run(cx: &Context, _: ListArgs) -> Result<(), Error> {
             Table::new([
                 column("setting"),
                 column("value"),
-                column("origin").optional(1),
-                column("meaning").wraps().optional(2),
+                column("default").optional(1),
+                column("type").optional(2),
+                column("meaning").wraps(),
             ])
             .rows(rows),
             "no settings",

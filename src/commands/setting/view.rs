@@ -7,7 +7,11 @@ use crate::ui::{Cell, View};
 
 /// The value as `setting set` takes it.
 pub fn value(setting: &SettingView) -> String {
-    match &setting.value {
+    text(&setting.value)
+}
+
+pub fn text(value: &Value) -> String {
+    match value {
         Value::String(s) => s.clone(),
         other => other.to_string(),
     }
@@ -19,5 +23,8 @@ pub fn one(setting: &SettingView) -> View {
         ("setting", Cell::new(setting.name)),
         ("value", Cell::new(value(setting))),
         ("origin", Cell::new(origin)),
+        ("default", Cell::new(text(&setting.default))),
+        ("type", Cell::new(setting.kind)),
+        ("meaning", Cell::new(setting.description)),
     ])
 }

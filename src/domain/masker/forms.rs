@@ -130,7 +130,8 @@ fn base64(bytes: &[u8]) -> Vec<String> {
     all
 }
 
-fn encode(bytes: &[u8]) -> String {
+/// As in RFC 4648.
+pub fn encode(bytes: &[u8]) -> String {
     let mut out = String::new();
     for three in bytes.chunks(3) {
         let at = |i: usize| u32::from(three.get(i).copied().unwrap_or(0));

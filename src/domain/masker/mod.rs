@@ -9,6 +9,8 @@ mod flow;
 mod forms;
 mod keys;
 
+pub use forms::encode as base64;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 

@@ -107,6 +107,13 @@ fn fields(a: &Run, b: &Run) -> Vec<FieldDiff> {
                         all.insert(format!("variable {name}"), value.clone());
                     }
                 }
+                ("store_variables", Value::Object(variables)) => {
+                    for (name, value) in variables {
+                        // Those that were given won over them.
+                        all.entry(format!("variable {name}"))
+                            .or_insert_with(|| value.clone());
+                    }
+                }
                 _ => {
                     all.insert(key.clone(), value.clone());
                 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::from_store::fill;
 use super::start::{Given, RunAsk, order, refuse_lifecycle, request};
 use crate::domain::name::PlaybookName;
 use crate::domain::request::Asked;
@@ -63,6 +64,9 @@ pub fn explain(services: &Services<'_>, ask: RunAsk) -> Result<Explanation, Erro
         refused.push(e.into());
     }
     let request = {
+        services
+            .store
+            .read(|tx| fill(tx, &order.playbook, &mut order.asked))?;
         let given = Given::read(services, &order)?;
         services.store.read(|tx| request(tx, &order, &given))?
     };
@@ -99,10 +103,12 @@ fn variables(asked: &Asked) -> Vec<ExplainedVariable> {
         value: None,
         from: format!("-e @{}", path.display()),
     };
-    let plain = |(name, value): (&String, &Value)| ExplainedVariable {
-        name: Some(name.clone()),
-        value: Some(value.clone()),
-        from: "-e".to_owned(),
+    let plain = |from: &'static str| {
+        move |(name, value): (&String, &Value)| ExplainedVariable {
+            name: Some(name.clone()),
+            value: Some(value.clone()),
+            from: from.to_owned(),
+        }
     };
     let secret = |name: &String| ExplainedVariable {
         name: Some(name.clone()),
@@ -110,8 +116,10 @@ fn variables(asked: &Asked) -> Vec<ExplainedVariable> {
         from: "secret".to_owned(),
     };
     let files = asked.variable_files.iter().map(file);
-    files
-        .chain(asked.variables.iter().map(plain))
+    let stored = asked.store_variables.iter().map(plain("store"));
+    stored
+        .chain(files)
+        .chain(asked.variables.iter().map(plain("-e")))
         .chain(asked.secrets.iter().map(secret))
         .collect()
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::from_store::fill;
 use crate::domain::lifecycle::Lifecycle;
 use crate::domain::name::{Hostname, PlaybookName, is_ansibles_own};
 use crate::domain::report::Reporter;
@@ -64,6 +65,7 @@ pub(super) fn order(services: &Services<'_>, ask: RunAsk) -> Order {
         asked: Asked {
             cwd: Some(services.env.cwd.clone()),
             variables: values(&ask.variables),
+            store_variables: Map::new(),
             variable_files: files(&ask.variables),
             hosts: ask.hosts,
             inventory: ask.inventory,
@@ -115,9 +117,10 @@ pub(super) fn start(
 ) -> Result<RunOutcome, Error> {
     order.settle_secrets()?;
     refuse_lifecycle(&order.playbook, order.asked.check)?;
-    services
-        .store
-        .read(|tx| playbooks::find(tx, &order.playbook, order.version))?;
+    services.store.read(|tx| {
+        playbooks::find(tx, &order.playbook, order.version)?;
+        fill(tx, &order.playbook, &mut order.asked)
+    })?;
     // A run that is given no host may well stay on this machine.
     let engine = if order.asked.hosts.is_empty() && order.asked.inventory.is_none() {
         lifecycle::engine_for_checks(*services)?
@@ -244,6 +247,7 @@ pub(super) fn request(tx: &Tx<'_>, order: &Order, given: &Given) -> Result<RunRe
         targets: targets(tx, asked, given.inventory.clone())?,
         request_json: serde_json::to_value(asked)
             .map_err(|e| Error::usage(format!("cannot record what is asked: {e}")))?,
+        store_variables: asked.store_variables.clone(),
         variables: asked.variables.clone(),
         secrets: order.secrets.variables.clone(),
         secret_files: order.secrets.files.clone(),
