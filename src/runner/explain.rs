@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::check::scratch;
 use super::claims::HostKey;
 use super::engine::Engine;
+use super::files::RunFiles;
 use super::progress::{Exit, Progress};
 use super::request::RunRequest;
 use super::start::start;
@@ -17,6 +18,7 @@ use crate::ansible::events::{Message, PlayHost, decode};
 use crate::ansible::launch::{Purpose, Running};
 use crate::ansible::processes;
 use crate::domain::run::{Requester, RunEnding, RunId};
+use crate::domain::run_event::RunEvent;
 use crate::domain::text::plain;
 use crate::domain::time::Timestamp;
 use crate::error::{Error, Kind};
@@ -66,6 +68,27 @@ pub struct Holder {
     pub holds: bool,
 }
 
+/// What Ansible tells of the request, what it says on its error stream, and how
+/// it ends.
+pub(super) async fn told(
+    engine: &Engine<'_>,
+    request: &RunRequest,
+    files: &RunFiles,
+) -> Result<(Vec<Message>, String, Exit), Error> {
+    let running = start(engine, request, files, Purpose::Explain, None)?;
+    let listened = tokio::time::timeout(LIMIT, listen(running)).await;
+    listened.map_err(|_| {
+        processes::kill_all(KILL_LIMIT);
+        Error::new(
+            Kind::Ansible,
+            format!(
+                "Ansible did not tell its hosts within {} s",
+                LIMIT.as_secs()
+            ),
+        )
+    })?
+}
+
 pub fn explain(engine: &Engine<'_>, request: &RunRequest) -> Result<Explained, Error> {
     let (_dir, files) = scratch(engine.paths)?;
     let masker = hidden::masker(request, engine.env);
@@ -73,20 +96,7 @@ pub fn explain(engine: &Engine<'_>, request: &RunRequest) -> Result<Explained, E
         .enable_all()
         .build()
         .map_err(|e| Error::new(Kind::Local, format!("cannot start Ansible: {e}")))?;
-    let (messages, said, exit) = runtime.block_on(async {
-        let running = start(engine, request, &files, Purpose::Explain)?;
-        let listened = tokio::time::timeout(LIMIT, listen(running)).await;
-        listened.map_err(|_| {
-            processes::kill_all(KILL_LIMIT);
-            Error::new(
-                Kind::Ansible,
-                format!(
-                    "Ansible did not tell its hosts within {} s",
-                    LIMIT.as_secs()
-                ),
-            )
-        })?
-    })?;
+    let (messages, said, exit) = runtime.block_on(told(engine, request, &files))?;
     let said = masker.text(&said).into_owned();
     let mut explained = Explained::default();
     let mut hosts: Option<Vec<PlayHost>> = None;
@@ -164,9 +174,12 @@ fn not_done(
     workdir: &std::path::Path,
 ) -> Error {
     let mut progress = Progress::default();
-    progress.observe(&crate::domain::run_event::RunEvent::Started {
-        ansible_version: String::new(),
-    });
+    progress.observe(
+        engine.clock.now(),
+        &RunEvent::Started {
+            ansible_version: String::new(),
+        },
+    );
     let known_hosts = engine.paths.known_hosts();
     let (ending, reason) = progress.ending(request, exit, said, workdir, &known_hosts);
     let error = Error::new(Kind::Run(ending), reason.unwrap_or_default());

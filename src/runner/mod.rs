@@ -7,11 +7,13 @@
 mod cancel;
 mod check;
 pub mod claims;
+mod credentials;
 mod engine;
 mod execute;
 mod explain;
 mod files;
 mod hidden;
+mod hook_variables;
 mod key;
 mod listeners;
 mod liveness;
@@ -38,6 +40,7 @@ pub use liveness::is_alive;
 pub use orphans::{orphan_ids, sweep};
 pub use owner::ask_to_end;
 pub use request::{
-    Password, RegisteredRun, RunOptions, RunRequest, TargetServer, Targets, Vault, register,
+    HookPlaybook, Hooks, Password, RegisteredRun, RunOptions, RunRequest, TargetServer, Targets,
+    Vault, register,
 };
 pub use ssh::{known_host_keys, learn_host_key, ssh_session};

@@ -10,6 +10,7 @@ use super::unreachable;
 use crate::ansible::syntax;
 use crate::domain::run::RunEnding;
 use crate::domain::run_event::{HostCounts, InFlight, ResultStatus, RunEvent, RunHost, TaskNo};
+use crate::domain::time::Timestamp;
 
 #[derive(Default)]
 pub(super) struct Progress {
@@ -24,7 +25,16 @@ pub(super) struct Progress {
     results: u64,
     /// The first of each kind: host, task, message.
     failure: Option<(String, String, String)>,
-    unreachable: Option<(String, String)>,
+    unreachable: Option<(String, String, Timestamp)>,
+    /// Set where the run logs in with credentials of its own.
+    credentials: Option<Credentials>,
+}
+
+/// What a run's own credentials are worth.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Credentials {
+    /// When the certificate ends.
+    pub(super) until: Option<Timestamp>,
 }
 
 /// Ansible's end as the operating system tells it.
@@ -45,7 +55,25 @@ impl Exit {
 }
 
 impl Progress {
-    pub(super) fn observe(&mut self, event: &RunEvent) {
+    pub(super) fn logs_in_with(&mut self, credentials: Credentials) {
+        self.credentials = Some(credentials);
+    }
+
+    /// What the first unreachable host said means, and what to do about it.
+    fn why_unreachable(
+        &self,
+        said: &str,
+        at: Timestamp,
+        known_hosts: &Path,
+    ) -> (String, Option<String>) {
+        match self.credentials {
+            Some(credentials) => unreachable::with_credentials(said, credentials.until, at),
+            None => None,
+        }
+        .unwrap_or_else(|| unreachable::explain(said, known_hosts))
+    }
+
+    pub(super) fn observe(&mut self, at: Timestamp, event: &RunEvent) {
         match event {
             RunEvent::Started { .. } => self.started = true,
             RunEvent::Claimed { hosts } => {
@@ -66,7 +94,7 @@ impl Progress {
                 changed,
                 message,
                 ..
-            } => self.result(*task, host, *status, *changed, message.as_deref()),
+            } => self.result(at, *task, host, *status, *changed, message.as_deref()),
             RunEvent::Stats { hosts } => self.stats = Some(hosts.clone()),
             _ => {}
         }
@@ -74,6 +102,7 @@ impl Progress {
 
     fn result(
         &mut self,
+        at: Timestamp,
         task: TaskNo,
         host: &str,
         status: ResultStatus,
@@ -106,7 +135,7 @@ impl Progress {
             ResultStatus::Unreachable => {
                 counts.unreachable += 1;
                 self.unreachable.get_or_insert_with(|| {
-                    (host.to_owned(), message.unwrap_or_default().to_owned())
+                    (host.to_owned(), message.unwrap_or_default().to_owned(), at)
                 });
             }
         }
@@ -168,8 +197,8 @@ impl Progress {
         }
         if counts.iter().any(|h| h.unreachable > 0) {
             let reason = match &self.unreachable {
-                Some((host, said)) => {
-                    let (why, _) = unreachable::explain(said, known_hosts);
+                Some((host, said, at)) => {
+                    let (why, _) = self.why_unreachable(said, *at, known_hosts);
                     let others: Vec<&str> = counts
                         .iter()
                         .filter(|h| h.unreachable > 0 && h.host != *host)
@@ -233,8 +262,8 @@ impl Progress {
         known_hosts: &Path,
     ) -> Option<String> {
         match (&self.unreachable, ending, &request.targets) {
-            (Some((_, said)), RunEnding::Unreachable, _) => {
-                unreachable::explain(said, known_hosts).1
+            (Some((_, said, at)), RunEnding::Unreachable, _) => {
+                self.why_unreachable(said, *at, known_hosts).1
             }
             (_, RunEnding::NoHosts, Targets::None) => {
                 Some("name hosts with --host, or an inventory with -i".to_owned())

@@ -81,6 +81,25 @@ pub struct RunOptions {
     pub detailed_exitcode: bool,
 }
 
+/// A version of a playbook that runs before or after the run's own.
+#[derive(Debug, Clone)]
+pub struct HookPlaybook {
+    pub playbook: PlaybookName,
+    pub version: u32,
+    pub digest: String,
+    pub content: Content,
+}
+
+/// What makes the SSH credentials of a run, and takes them back.
+#[derive(Debug, Clone)]
+pub struct Hooks {
+    pub prepare: HookPlaybook,
+    pub cleanup: Option<HookPlaybook>,
+    pub dir_root: PathBuf,
+    /// The artifacts of a run that did not succeed stay.
+    pub retain: bool,
+}
+
 #[derive(Debug, Clone)]
 pub struct RunRequest {
     pub playbook: PlaybookName,
@@ -99,6 +118,8 @@ pub struct RunRequest {
     pub var_files: Vec<PathBuf>,
     pub options: RunOptions,
     pub wait: Wait,
+    /// None: it logs in with what ssh itself finds, or the long-lived key.
+    pub hooks: Option<Hooks>,
     /// What the history keeps of the request, secrets redacted.
     pub request_json: Value,
 }

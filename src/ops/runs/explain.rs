@@ -7,7 +7,7 @@ use super::start::{Given, RunAsk, order, refuse_lifecycle, request};
 use crate::domain::name::PlaybookName;
 use crate::domain::request::Asked;
 use crate::error::{Error, Kind};
-use crate::ops::{Services, lifecycle};
+use crate::ops::{Services, hooks, lifecycle};
 use crate::runner::{self, ExplainedHost, ExplainedPlay};
 
 #[derive(Debug, Clone, Serialize)]
@@ -62,10 +62,17 @@ pub fn explain(services: &Services<'_>, ask: RunAsk) -> Result<Explanation, Erro
     if let Err(e) = refuse_lifecycle(&order.playbook, order.asked.check) {
         refused.push(e.into());
     }
-    let request = {
+    let (request, hooked) = {
         let given = Given::read(services, &order)?;
-        services.store.read(|tx| request(tx, &order, &given))?
+        services.store.read(|tx| {
+            let mut request = request(tx, &order, &given)?;
+            let hooked = hooks::attach(tx, &mut request);
+            Ok::<_, Error>((request, hooked))
+        })?
     };
+    if let Err(e) = hooked {
+        refused.push(e.into());
+    }
     let local = order.asked.hosts.is_empty() && order.asked.inventory.is_none();
     let engine = match lifecycle::engine(*services) {
         Ok(engine) => engine,
