@@ -8,7 +8,7 @@ use crate::domain::name::PlaybookName;
 use crate::domain::request::Asked;
 use crate::error::{Error, Kind};
 use crate::ops::{Services, hooks, lifecycle};
-use crate::runner::{self, ExplainedHost, ExplainedPlay};
+use crate::runner::{self, ExplainedHost, ExplainedPlay, HookPlaybook};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
@@ -20,8 +20,17 @@ pub struct Explanation {
     /// Those that Kloigos gives to Ansible; inventory and playbook have more.
     pub variables: Vec<ExplainedVariable>,
     pub options: Asked,
+    /// What makes its SSH credentials and takes them back, if anything does.
+    pub ssh_credential_hook: Option<ExplainedHooks>,
     pub warnings: Vec<String>,
     pub refused: Vec<Refusal>,
+}
+
+/// NAME@VERSION each.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainedHooks {
+    pub prepare: String,
+    pub cleanup: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -85,6 +94,11 @@ pub fn explain(services: &Services<'_>, ask: RunAsk) -> Result<Explanation, Erro
         }
     };
     let explained = runner::explain(&engine, &request)?;
+    let named = |h: &HookPlaybook| format!("{}@{}", h.playbook, h.version);
+    let hooks = request.hooks.as_ref().map(|h| ExplainedHooks {
+        prepare: named(&h.prepare),
+        cleanup: h.cleanup.as_ref().map(named),
+    });
     refused.extend(explained.refusals.into_iter().map(Refusal::from));
     Ok(Explanation {
         playbook: request.playbook,
@@ -94,6 +108,7 @@ pub fn explain(services: &Services<'_>, ask: RunAsk) -> Result<Explanation, Erro
         hosts: explained.hosts,
         variables: variables(&order.asked),
         options: order.asked,
+        ssh_credential_hook: hooks,
         warnings: explained.warnings,
         refused,
     })
