@@ -184,6 +184,8 @@ impl Artifacts {
         }
         if self.key.is_some() || !named_by_config {
             options.push("IdentityAgent=none".to_owned());
+            // No ticket of Kerberos, no password either.
+            options.push("PreferredAuthentications=publickey".to_owned());
         }
         if let Some(certificate) = &self.certificate {
             options.push(file("CertificateFile", certificate));

@@ -251,11 +251,11 @@ fn artifacts_decide_which_host_keys_and_which_configuration_count() {
 #[test]
 fn a_certificate_that_ends_while_the_run_goes_on_is_named() {
     let b = Broker::new("127.0.0.1");
-    let short = readme("prepare.yml").replace("-1m:+15m", "-1m:+6s");
+    let short = readme("prepare.yml").replace("-1m:+15m", "-1m:+12s");
     b.p.push("SSH_CREDENTIAL_PREPARE", &short);
     let ran = b
         .work(
-            "- name: In time\n  ansible.builtin.raw: sleep 8\n  changed_when: false\n- name: Log in again\n  ansible.builtin.meta: reset_connection\n- name: Too late\n  ansible.builtin.raw: 'true'\n  changed_when: false\n",
+            "- name: In time\n  ansible.builtin.raw: sleep 14\n  changed_when: false\n- name: Log in again\n  ansible.builtin.meta: reset_connection\n- name: Too late\n  ansible.builtin.raw: 'true'\n  changed_when: false\n",
             &b.any_key(),
         )
         .exits(6);
@@ -283,6 +283,42 @@ fn hooks_are_told_the_run_its_hosts_and_its_variables() {
     let run = b.p.json(&["runs", "show", "1"]);
     let hosts = run["hosts"].as_array().unwrap();
     assert_eq!((hosts.len(), &hosts[0]["host"]), (1, &"web".into()));
+    let hook = &run["request"]["ssh_credential_hook"];
+    assert_eq!(hook["prepare"]["version"], 3, "{run}");
+
+    // The same again has credentials of its own.
+    b.p.run(&["runs", "rerun", "1"]).exits(0);
+    let output = b.p.run(&["runs", "output", "2"]).stdout;
+    assert!(output.contains("TOLD 2 WORK 1 web"), "{output}");
+}
+
+#[test]
+fn explaining_a_run_tells_its_hooks_and_what_would_refuse_it() {
+    let b = Broker::new("127.0.0.1");
+    b.p.push("WORK", &remote(TOUCH));
+    let inventory = b.any_key();
+    let explain = ["run", "WORK", "-i", &inventory, "--explain"];
+    let told = b.p.json(&explain);
+    let hook = &told["ssh_credential_hook"];
+    assert_eq!(hook["prepare"], "SSH_CREDENTIAL_PREPARE@2");
+    assert_eq!(hook["cleanup"], "SSH_CREDENTIAL_CLEANUP@2");
+    assert!(b.jobs().is_empty() && !b.revoked());
+    set(&b.p, "prepare_playbook", "NOSUCH");
+    b.p.run(&explain).exits(3);
+    b.p.run(&[
+        "setting",
+        "reset",
+        "playbooks.ssh_credential_hook.prepare_playbook",
+    ])
+    .exits(0);
+    let paramiko = b.inventory("ansible_connection=paramiko_ssh");
+    let ran = b.work(TOUCH, &paramiko).exits(7);
+    assert!(
+        ran.stderr.contains("only the ssh program"),
+        "{}",
+        ran.stderr
+    );
+    assert!(b.jobs().is_empty() && !b.revoked());
 }
 
 #[test]

@@ -101,6 +101,22 @@ fn cleanup_runs_after_a_cancel_and_a_further_signal_cuts_it() {
 }
 
 #[test]
+fn a_cancel_while_prepare_is_at_work_is_cleaned_up_too() {
+    let b = Broker::new("127.0.0.1");
+    b.prepare_also(&format!(
+        "- name: Hang\n  ansible.builtin.shell: touch {}; sleep 60\n  changed_when: false\n",
+        b.mark().display()
+    ));
+    b.p.push("WORK", &remote(TOUCH));
+    let inventory = b.any_key();
+    let child = spawn(&b.p, &b.work_arguments(&inventory));
+    until(60, "prepare is at work", || b.mark().exists());
+    send(child.id(), Signal::INT);
+    ended(child, 30).exits(130);
+    assert!(b.revoked() && b.jobs().is_empty());
+}
+
+#[test]
 fn cleanup_runs_after_ansible_was_killed() {
     let b = Broker::new("127.0.0.1");
     let child = napping(&b);

@@ -24,7 +24,7 @@ use crate::ansible::processes;
 use crate::domain::event::NewEvent;
 use crate::domain::run_event::{OutputStream, RunEvent};
 use crate::domain::text::plain;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 
 /// The hosts are not held for longer by a cleanup that hangs.
 const CLEANUP_LIMIT: Duration = Duration::from_secs(300);
@@ -48,6 +48,16 @@ impl Execution<'_, '_> {
             Ok(hosts) => hosts,
             Err(end) => return end,
         };
+        if let Some(host) = hosts.iter().find(|h| logs_in_otherwise(h)) {
+            let error = Error::new(
+                Kind::Refused,
+                format!(
+                    "refused to log in to {} by {}: only the ssh program uses the credentials of this run",
+                    host.name, host.connection
+                ),
+            );
+            return End::Failed(error.hint("let its ansible_connection be ssh"));
+        }
         // Before there is a key: its minutes must not pass in a queue.
         if let Err(end) = self
             .claim_hosts(&hosts, claims, signals, None, on_claimed)
@@ -253,6 +263,19 @@ impl Execution<'_, '_> {
         self.target(files, Some(&access.variables), claims, signals, on_claimed)
             .await
     }
+}
+
+/// By ssh, but not by the program: with the agent's keys, and those in ~/.ssh.
+fn logs_in_otherwise(host: &PlayHost) -> bool {
+    let plugin = host.connection.rsplit('.').next().unwrap_or_default();
+    [
+        "paramiko",
+        "paramiko_ssh",
+        "libssh",
+        "network_cli",
+        "netconf",
+    ]
+    .contains(&plugin)
 }
 
 /// Of a cleanup.
