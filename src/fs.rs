@@ -1,6 +1,8 @@
 //! The only door to files: every error carries its path, and what we make is
 //! private (directories 0700, files 0600).
 
+pub mod guarded;
+
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};

@@ -10,6 +10,7 @@ is gone and the run ends.
 
 import json
 import os
+import pwd
 import queue
 import re
 import signal
@@ -215,6 +216,14 @@ def message(result):
     return "\n".join(parts) or None
 
 
+def own_name():
+    """As whom ssh logs in where nothing says it."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
 def keep_silent(name):
     """From 2.19 on, Ansible prints the exception and the warnings of a task whose result no_log hides."""
     original = getattr(CallbackBase, name, None)
@@ -355,7 +364,7 @@ class CallbackModule(CallbackBase):
         if host is not None:
             return dict(self.told(play, host), delegate=True)
         return {"name": name, "address": name, "port": None, "delegate": True, "implicit": False,
-                "connection": str(play.connection or "ssh")}
+                "connection": str(play.connection or "ssh"), "user": str(play.remote_user or own_name())}
 
     def hosts_of(self, play):
         manager = play.get_variable_manager()
@@ -386,6 +395,7 @@ class CallbackModule(CallbackBase):
             "address": str(value("ansible_host") or value("ansible_ssh_host") or host.name),
             "port": int(port) if str(port or "").isdigit() else None,
             "connection": str(value("ansible_connection") or play.connection or "ssh"),
+            "user": str(value("ansible_user") or value("ansible_ssh_user") or play.remote_user or own_name()),
             "implicit": bool(getattr(host, "implicit", False)),
         }
 

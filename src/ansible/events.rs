@@ -12,6 +12,9 @@ pub struct PlayHost {
     pub port: Option<u16>,
     /// "ssh", "local", …
     pub connection: String,
+    /// As whom it is logged into.
+    #[serde(default)]
+    pub user: Option<String>,
     /// The localhost that no inventory names.
     pub implicit: bool,
     /// Only worked on in place of another, which has the results.

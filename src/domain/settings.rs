@@ -6,6 +6,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use crate::domain::lifecycle::Lifecycle;
+use crate::domain::name::PlaybookName;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingType {
@@ -17,6 +20,14 @@ pub enum SettingType {
     UidRange,
     /// An absolute path, or empty.
     Path,
+    /// An absolute path of a directory, which need not be there yet.
+    Dir,
+    /// `true` or `false`.
+    Flag,
+    /// The name of a playbook.
+    Playbook,
+    /// The name of a playbook, or empty.
+    OptionalPlaybook,
 }
 
 impl fmt::Display for SettingType {
@@ -26,6 +37,10 @@ impl fmt::Display for SettingType {
             SettingType::Number => "number",
             SettingType::UidRange => "uid_range",
             SettingType::Path => "path",
+            SettingType::Dir => "dir",
+            SettingType::Flag => "flag",
+            SettingType::Playbook => "playbook",
+            SettingType::OptionalPlaybook => "optional_playbook",
         })
     }
 }
@@ -58,6 +73,11 @@ const fn def(
 pub const ALLOC_UID_RANGE: &str = "alloc.uid_range";
 pub const ANSIBLE_PLAYBOOK: &str = "ansible.playbook_path";
 pub const DATA_RETENTION_DAYS: &str = "data.retention_days";
+pub const HOOK_CLEANUP: &str = "playbooks.ssh_credential_hook.cleanup_playbook";
+pub const HOOK_DIR_ROOT: &str = "playbooks.ssh_credential_hook.dir_root";
+pub const HOOK_ENABLED: &str = "playbooks.ssh_credential_hook.enabled";
+pub const HOOK_PREPARE: &str = "playbooks.ssh_credential_hook.prepare_playbook";
+pub const HOOK_RETAIN: &str = "playbooks.ssh_credential_hook.retain_artifacts_on_failure";
 pub const RUNS_HOST_WAIT: &str = "runs.host_wait_seconds";
 pub const RUNS_MAX_CONCURRENT: &str = "runs.max_concurrent";
 pub const RUNS_OUTPUT_MAX: &str = "runs.output_max_bytes";
@@ -82,6 +102,36 @@ pub const DEFINITIONS: &[Definition] = &[
         SettingType::Count,
         "90",
         "days after which `runs prune` removes runs, their output, and events",
+    ),
+    def(
+        HOOK_CLEANUP,
+        SettingType::OptionalPlaybook,
+        "SSH_CREDENTIAL_CLEANUP",
+        "playbook that takes the SSH credentials of a run back at its end; empty: none",
+    ),
+    def(
+        HOOK_DIR_ROOT,
+        SettingType::Dir,
+        "/tmp/cpkit/jobs",
+        "where each run gets a directory for its SSH credentials, gone after its end",
+    ),
+    def(
+        HOOK_ENABLED,
+        SettingType::Flag,
+        "false",
+        "whether each run logs in with SSH credentials of its own, made by the prepare playbook",
+    ),
+    def(
+        HOOK_PREPARE,
+        SettingType::Playbook,
+        "SSH_CREDENTIAL_PREPARE",
+        "playbook that makes the SSH credentials of a run before it",
+    ),
+    def(
+        HOOK_RETAIN,
+        SettingType::Flag,
+        "false",
+        "whether the SSH credentials of a run that did not succeed stay where they are",
     ),
     def(
         RUNS_HOST_WAIT,
@@ -162,6 +212,24 @@ impl Definition {
                     Err(wrong("an absolute path is expected"))
                 }
             }
+            SettingType::Dir => dir(value).ok_or_else(|| {
+                wrong("an absolute path is expected, without `..`, quotes, %, $ and the like")
+            }),
+            SettingType::Flag => match value.to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" => Ok("true".to_owned()),
+                "false" | "no" | "off" => Ok("false".to_owned()),
+                _ => Err(wrong("true or false is expected")),
+            },
+            SettingType::OptionalPlaybook if value.is_empty() => Ok(String::new()),
+            SettingType::Playbook | SettingType::OptionalPlaybook => {
+                match PlaybookName::parse(value) {
+                    Ok(_) if Lifecycle::of_playbook(value).is_some() => {
+                        Err(wrong("a lifecycle playbook cannot be a hook"))
+                    }
+                    Ok(name) => Ok(name.to_string()),
+                    Err(_) => Err(wrong("the name of a playbook is expected")),
+                }
+            }
         }
     }
 
@@ -171,9 +239,28 @@ impl Definition {
             SettingType::Count | SettingType::Number => value
                 .parse::<u64>()
                 .map_or_else(|_| json!(value), |n| json!(n)),
-            SettingType::UidRange | SettingType::Path => json!(value),
+            SettingType::Flag => json!(value == "true"),
+            SettingType::UidRange
+            | SettingType::Path
+            | SettingType::Dir
+            | SettingType::Playbook
+            | SettingType::OptionalPlaybook => json!(value),
         }
     }
+}
+
+/// In one spelling. It becomes part of ssh options, where these characters
+/// mean something.
+fn dir(value: &str) -> Option<String> {
+    let plain = !value
+        .chars()
+        .any(|c| c.is_control() || "\"'\\%${}`~".contains(c));
+    let parts: Vec<&str> = value.strip_prefix('/')?.split('/').collect();
+    let parts: Vec<&str> = parts
+        .into_iter()
+        .filter(|p| !p.is_empty() && *p != ".")
+        .collect();
+    (plain && !parts.is_empty() && !parts.contains(&"..")).then(|| format!("/{}", parts.join("/")))
 }
 
 /// First and last UID of `FIRST-LAST`.
@@ -205,6 +292,18 @@ mod tests {
         assert!(check(ALLOC_UID_RANGE, "30000-20000").is_err());
         assert!(check(ALLOC_UID_RANGE, "0-20000").is_err());
         assert!(check(SSH_PRIVATE_KEY, "id_ed25519").is_err());
+        assert_eq!(check(HOOK_ENABLED, "Yes").unwrap(), "true");
+        assert!(check(HOOK_ENABLED, "1").is_err());
+        assert_eq!(check(HOOK_CLEANUP, "").unwrap(), "");
+        assert!(check(HOOK_PREPARE, "").is_err());
+        assert!(check(HOOK_PREPARE, "ALLOCATION_DELETE").is_err());
+        assert_eq!(
+            check(HOOK_DIR_ROOT, "/run//keys/./x/").unwrap(),
+            "/run/keys/x"
+        );
+        for wrong in ["", "/", "keys", "/a/../b", "/a\"b", "/a%h"] {
+            assert!(check(HOOK_DIR_ROOT, wrong).is_err(), "{wrong}");
+        }
         assert!(find("nope").is_err());
     }
 }

@@ -1,8 +1,10 @@
 //! OpenSSH public keys of tenants.
 
 use ssh_key::public::KeyData;
-use ssh_key::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
+use ssh_key::{Algorithm, Certificate, EcdsaCurve, HashAlg, PublicKey};
 use thiserror::Error;
+
+use crate::domain::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SshKeyError {
@@ -20,6 +22,14 @@ pub enum SshKeyError {
     Type(String),
     #[error("the RSA key has {0} bits; at least 2048 are needed")]
     ShortRsa(usize),
+}
+
+/// When an OpenSSH certificate ends; None: never.
+pub fn certificate_end(text: &str) -> Result<Option<Timestamp>, SshKeyError> {
+    let certificate = Certificate::from_openssh(text.trim())
+        .map_err(|e| SshKeyError::Malformed(e.to_string()))?;
+    let seconds = i64::try_from(certificate.valid_before()).ok();
+    Ok(seconds.and_then(|s| s.checked_mul(1000)).map(Timestamp))
 }
 
 /// A parsed key, in its one canonical line: type, material, comment.

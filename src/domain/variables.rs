@@ -1,6 +1,6 @@
 //! Variables that a user gives to a run.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -40,6 +40,11 @@ pub fn literal(value: Value) -> Value {
         Value::Object(map) => map.into_iter().map(|(k, v)| (k, literal(v))).collect(),
         other => other,
     }
+}
+
+pub fn literals(values: &Map<String, Value>) -> Map<String, Value> {
+    let literal = |(name, value): (&String, &Value)| (name.clone(), literal(value.clone()));
+    values.iter().map(literal).collect()
 }
 
 /// Whether a number is one that JSON readers round.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{LifecycleOptions, Services};
+use super::{LifecycleOptions, Services, hooks};
 use crate::domain::allocation::{Allocation, AllocationStatus};
 use crate::domain::lifecycle::Lifecycle;
 use crate::domain::name::PlaybookName;
@@ -21,7 +21,8 @@ use crate::store::Tx;
 /// changed: Ansible there, the key usable.
 pub(super) fn engine(services: Services<'_>) -> Result<Engine<'_>, Error> {
     let key = setting(services, settings::SSH_PRIVATE_KEY)?;
-    if !key.is_empty() {
+    // Runs with credentials of their own do not use it.
+    if !key.is_empty() && !services.store.read(hooks::enabled)? {
         check_key(services.env, std::path::Path::new(&key)).map_err(|e| {
             e.hint(format!(
                 "`kloigos setting set {} FILE` names another, `kloigos setting reset {}` leaves the choice to ssh",
@@ -66,7 +67,7 @@ pub(super) fn request(
             .hint("`kloigos init` loads the packaged ones")
     })?;
     let content = tx.playbooks().content(&version)?;
-    Ok(RunRequest {
+    let mut request = RunRequest {
         playbook: name,
         version: version.version,
         digest: version.digest,
@@ -91,7 +92,10 @@ pub(super) fn request(
             ..RunOptions::default()
         },
         wait: options.wait,
-    })
+        hooks: None,
+    };
+    hooks::attach(tx, &mut request)?;
+    Ok(request)
 }
 
 /// The end of a run, in the transaction that records it: each resource that it

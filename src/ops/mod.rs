@@ -7,6 +7,7 @@ pub mod allocations;
 pub mod compute_units;
 pub mod content;
 pub mod events;
+mod hooks;
 pub mod init;
 mod lifecycle;
 mod packaged;

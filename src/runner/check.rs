@@ -12,7 +12,7 @@ use crate::ansible::launch::{Launch, Purpose};
 use crate::ansible::lint::Lint;
 use crate::ansible::{self, syntax};
 use crate::domain::playbook::Content;
-use crate::domain::variables::ExtraVar;
+use crate::domain::variables::{ExtraVar, literals};
 use crate::env::Env;
 use crate::error::{Error, Kind};
 use crate::fs::FsError;
@@ -64,7 +64,7 @@ pub fn check_syntax(
     loop {
         let mut variable_files = given.clone();
         if !values.is_empty() {
-            variable_files.push(files.write_variables(&values)?);
+            variable_files.push(files.write_variables(&literals(&values))?);
         }
         let verdict = syntax::check(
             &Launch {

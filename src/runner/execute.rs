@@ -2,12 +2,18 @@
 
 mod claiming;
 mod ending;
+mod following;
+mod hooks;
+mod stage;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
+
 use super::cancel::{Cancel, Signals};
 use super::claims::HostClaims;
+use super::credentials::CredentialDir;
 use super::engine::Engine;
 use super::files::RunFiles;
 use super::listeners::Listeners;
@@ -15,13 +21,11 @@ use super::progress::Exit;
 use super::recorder::Recorder;
 use super::request::{RegisteredRun, RunRequest};
 use super::start::start;
-use super::streams::{Lines, Output, read_channel, rest_of_channel};
-use crate::ansible::events::{Message, PlayHost, decode};
-use crate::ansible::launch::{self, Purpose, Running};
+use crate::ansible::launch::Purpose;
 use crate::ansible::processes;
 use crate::domain::report::Reporter;
-use crate::domain::run::{RunId, RunOutcome};
-use crate::domain::run_event::{OutputStream, RunEvent, TaskNo};
+use crate::domain::run::{RunEnding, RunId, RunOutcome};
+use crate::domain::run_event::RunEvent;
 use crate::domain::text::plain;
 use crate::error::{Error, Kind};
 use crate::store::Tx;
@@ -64,7 +68,7 @@ pub fn execute(
         let masker = super::hidden::masker(&request, engine.env);
         let mut execution = Execution {
             listeners: Listeners::new(
-                &masker,
+                masker,
                 Recorder::new(engine.store, id, engine.output_max),
                 reporter,
                 engine.clock,
@@ -79,6 +83,11 @@ pub fn execute(
             store_failed: None,
             said_by_name: false,
             refused: None,
+            hook: None,
+            credentials: None,
+            keys: Vec::new(),
+            tasks_before: 0,
+            last_task: 0,
         };
         let mut signals = Signals::listen()?;
         let mut claims = HostClaims::default();
@@ -95,6 +104,8 @@ pub fn execute(
 enum End {
     /// Ansible ended by itself.
     Exited(Exit, PathBuf),
+    /// The run's own playbook was not started.
+    NotStarted(RunEnding, Option<String>),
     Cancelled(Cancel),
     /// A claim or slot was not had.
     NotClaimed(String),
@@ -116,6 +127,14 @@ struct Execution<'x, 'e> {
     said_by_name: bool,
     /// Ansible ends since a question has nobody to answer it.
     refused: Option<Error>,
+    /// While Ansible works on a hook and not on the run's playbook.
+    hook: Option<stage::Hook>,
+    credentials: Option<CredentialDir>,
+    /// Private keys that were seen there.
+    keys: Vec<String>,
+    /// Each start of Ansible counts its tasks from 1.
+    tasks_before: u32,
+    last_task: u32,
 }
 
 /// Never passed in silence, and never waited for by a process without a
@@ -138,6 +157,7 @@ pub(super) fn refused(text: &str, variables: &[String]) -> Error {
 
 impl Execution<'_, '_> {
     fn emit(&mut self, event: RunEvent) {
+        self.hide_new_key();
         self.listeners.tell(event);
     }
 
@@ -189,7 +209,25 @@ impl Execution<'_, '_> {
             Ok(files) => files,
             Err(e) => return End::Failed(e),
         };
-        let running = match start(self.engine, self.request, &files, Purpose::Run) {
+        match &self.request.hooks {
+            Some(hooks) => {
+                self.with_credentials(hooks, &files, claims, signals, on_claimed)
+                    .await
+            }
+            None => self.target(&files, None, claims, signals, on_claimed).await,
+        }
+    }
+
+    /// The run's own playbook.
+    async fn target(
+        &mut self,
+        files: &RunFiles,
+        own: Option<&Map<String, Value>>,
+        claims: &mut HostClaims,
+        signals: &mut Signals,
+        on_claimed: OnClaimed<'_>,
+    ) -> End {
+        let running = match start(self.engine, self.request, files, Purpose::Run, own) {
             Ok(running) => running,
             Err(e) => return End::Failed(e),
         };
@@ -223,201 +261,5 @@ impl Execution<'_, '_> {
             by: cancel.name().to_owned(),
             in_flight,
         });
-    }
-
-    /// Reads everything that Ansible says until it is over.
-    async fn follow(
-        &mut self,
-        running: Running,
-        claims: &mut HostClaims,
-        signals: &mut Signals,
-        on_claimed: OnClaimed<'_>,
-    ) -> Result<Exit, End> {
-        let Running {
-            mut child,
-            stdout,
-            stderr,
-            channel,
-        } = running;
-        let failed = |what: &str, e: std::io::Error| {
-            End::Failed(Error::new(Kind::Local, format!("{what}: {e}")))
-        };
-        let mut events = Lines::whole();
-        let mut out = Output::new(stdout);
-        let mut err = Output::new(stderr);
-        let mut ticker = tokio::time::interval(POLL);
-        let mut exit: Option<(Exit, Instant)> = None;
-        let mut cancelled: Option<(Cancel, Instant)> = None;
-        loop {
-            let over = exit.is_some_and(|(_, at)| at.elapsed() >= DRAIN)
-                || (exit.is_some() && out.closed && err.closed && events.closed);
-            if over {
-                break;
-            }
-            let mut asked: Option<Vec<PlayHost>> = None;
-            tokio::select! {
-                read = read_channel(&channel, &mut events), if !events.closed => {
-                    read.map_err(|e| failed("cannot read Ansible's events", e))?;
-                    while let Some(line) = events.next() {
-                        if let Some(hosts) = self.message(&line) {
-                            asked = Some(hosts);
-                        }
-                    }
-                }
-                () = out.fill(), if !out.closed => self.output(OutputStream::Stdout, &mut out.lines),
-                () = err.fill(), if !err.closed => self.output(OutputStream::Stderr, &mut err.lines),
-                status = child.wait(), if exit.is_none() => {
-                    let ended = Exit::of(status.ok());
-                    if ended.signal.is_some() {
-                        // Its workers do not notice, and would go on.
-                        processes::kill_all(KILL_LIMIT);
-                    }
-                    exit = Some((ended, Instant::now()));
-                }
-                cancel = signals.next() => {
-                    if cancelled.is_some() {
-                        processes::kill_all(KILL_LIMIT);
-                    } else {
-                        self.cancelling(cancel);
-                        processes::terminate_all(&[]);
-                        cancelled = Some((cancel, Instant::now()));
-                    }
-                }
-                _ = ticker.tick() => self.listeners.tick(),
-            }
-            if cancelled.is_some_and(|(_, at)| exit.is_none() && at.elapsed() > GRACE) {
-                processes::kill_all(KILL_LIMIT);
-            }
-            if let Some(hosts) = asked.filter(|_| cancelled.is_none()) {
-                let granted = self
-                    .grant(&hosts, claims, signals, &mut child, &channel, on_claimed)
-                    .await;
-                if let Err(end) = granted {
-                    let _ = launch::answer_stop(&channel);
-                    processes::terminate_all(&[]);
-                    let _ = tokio::time::timeout(GRACE, child.wait()).await;
-                    processes::kill_all(KILL_LIMIT);
-                    return Err(end);
-                }
-            }
-            self.record();
-        }
-        rest_of_channel(&channel, &mut events);
-        while let Some(line) = events.next() {
-            self.message(&line);
-        }
-        out.rest();
-        err.rest();
-        self.output(OutputStream::Stdout, &mut out.lines);
-        self.output(OutputStream::Stderr, &mut err.lines);
-        if !self.listeners.progress().has_stats() {
-            // It broke off, say since one of its workers was killed: the tasks
-            // of the others would go on beside the next run.
-            processes::kill_all(KILL_LIMIT);
-        }
-        if let Some((cancel, _)) = cancelled {
-            processes::kill_all(KILL_LIMIT);
-            return Err(End::Cancelled(cancel));
-        }
-        if let Some(error) = self.refused.take() {
-            processes::kill_all(KILL_LIMIT);
-            return Err(End::Failed(error));
-        }
-        Ok(exit.map_or_else(Exit::default, |(exit, _)| exit))
-    }
-
-    /// Passes one message of the callback on; gives the hosts that it asks for.
-    fn message(&mut self, line: &str) -> Option<Vec<PlayHost>> {
-        let message = match decode(line.trim_end()) {
-            Ok(message) => message,
-            Err(e) => {
-                self.emit(RunEvent::Warning {
-                    text: format!("an event of Ansible could not be read: {e}"),
-                });
-                return None;
-            }
-        };
-        let event = match message {
-            Message::Claim { hosts } => return Some(hosts),
-            Message::Start { ansible_version } => RunEvent::Started { ansible_version },
-            Message::Play {
-                name,
-                pattern,
-                hosts,
-            } if hosts.is_empty() => RunEvent::PlayEmpty { name, pattern },
-            Message::Play {
-                name,
-                pattern,
-                hosts,
-            } => RunEvent::PlayStarted {
-                name: plain(&name),
-                pattern,
-                hosts,
-            },
-            Message::NoHosts => return None,
-            Message::Refused { text, variables } => {
-                self.refused = Some(refused(&text, &variables));
-                return None;
-            }
-            Message::Task {
-                task,
-                name,
-                action,
-                handler,
-            } => {
-                // The history knows the name as it was kept.
-                let name = self.listeners.masker().text(&plain(&name)).into_owned();
-                RunEvent::TaskStarted {
-                    expected_ms: self.history.task_ms.get(&name).copied(),
-                    task: TaskNo(task),
-                    name,
-                    action,
-                    handler,
-                }
-            }
-            Message::Host { task, host } => RunEvent::HostStarted {
-                task: TaskNo(task),
-                host,
-            },
-            Message::Result {
-                task,
-                host,
-                status,
-                changed,
-                duration_ms,
-                delegate,
-                message,
-            } => RunEvent::HostResult {
-                task: TaskNo(task),
-                host,
-                status,
-                changed,
-                duration_ms,
-                delegate,
-                message: message.map(|m| plain(&m)),
-            },
-            Message::Diff { task, host, text } => RunEvent::Diff {
-                task: TaskNo(task),
-                host,
-                text: plain(&text),
-            },
-            Message::Warning { text } => RunEvent::Warning { text: plain(&text) },
-            Message::Stats { hosts, data } => {
-                let masker = self.listeners.masker();
-                self.data = data.map(|d| masker.value(d));
-                RunEvent::Stats {
-                    hosts: hosts.into_iter().map(Into::into).collect(),
-                }
-            }
-        };
-        self.emit(event);
-        None
-    }
-
-    fn output(&mut self, stream: OutputStream, lines: &mut Lines) {
-        while let Some(line) = lines.next() {
-            let text = plain(&line);
-            self.emit(RunEvent::Output { stream, text });
-        }
     }
 }

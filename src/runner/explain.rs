@@ -13,6 +13,7 @@ use super::{hidden, liveness};
 use crate::ansible::events::{Message, PlayHost};
 use crate::ansible::launch::Purpose;
 use crate::domain::run::{Requester, RunEnding, RunId};
+use crate::domain::run_event::RunEvent;
 use crate::domain::text::plain;
 use crate::domain::time::Timestamp;
 use crate::error::{Error, Kind};
@@ -107,9 +108,12 @@ fn not_done(
     workdir: &std::path::Path,
 ) -> Error {
     let mut progress = Progress::default();
-    progress.observe(&crate::domain::run_event::RunEvent::Started {
-        ansible_version: String::new(),
-    });
+    progress.observe(
+        engine.clock.now(),
+        &RunEvent::Started {
+            ansible_version: String::new(),
+        },
+    );
     let known_hosts = engine.paths.known_hosts();
     let (ending, reason) = progress.ending(request, exit, said, workdir, &known_hosts);
     let error = Error::new(Kind::Run(ending), reason.unwrap_or_default());

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::playbook::Content;
@@ -12,6 +13,33 @@ use crate::domain::secret::Secret;
 use crate::error::{Error, Kind};
 use crate::fs::{self, FsError};
 use crate::paths::Paths;
+
+/// What Ansible is started for beside the playbook of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    List,
+    Prepare,
+    Cleanup,
+}
+
+impl Stage {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Stage::List => "list",
+            Stage::Prepare => "prepare",
+            Stage::Cleanup => "cleanup",
+        }
+    }
+}
+
+/// The credentials of a run whose process died.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CredentialsLeft {
+    pub(super) dir: PathBuf,
+    pub(super) retain: bool,
+    /// The cleanup playbook that was to run, as NAME@VERSION.
+    pub(super) cleanup: Option<String>,
+}
 
 /// The directory of a run, or of a syntax check.
 pub(super) struct RunFiles {
@@ -98,6 +126,27 @@ impl RunFiles {
         Ok(path)
     }
 
+    /// A script that stands in for another program; gives its path.
+    pub(super) fn write_program(&self, name: &str, script: &str) -> Result<PathBuf, Error> {
+        let dir = self.dir.join("programs");
+        fs::create_private_dir(&dir)?;
+        let path = dir.join(name);
+        fs::write_with_mode(&path, script.as_bytes(), 0o700)?;
+        Ok(path)
+    }
+
+    /// For another start of Ansible within the same run.
+    pub(super) fn stage(&self, stage: Stage) -> Result<RunFiles, Error> {
+        RunFiles::create(self.dir.join(stage.word()))
+    }
+
+    /// Where a later sweep finds the run's credentials after a kill.
+    pub(super) fn note_credentials(&self, left: &CredentialsLeft) -> Result<(), Error> {
+        let text = serde_json::to_vec(left)
+            .map_err(|e| Error::new(Kind::Local, format!("cannot note the credentials: {e}")))?;
+        Ok(fs::write_private(&self.dir.join(CREDENTIALS), &text)?)
+    }
+
     /// Hosts by name, however many; gives what `--limit` takes. Relative to the
     /// project, since a path of the user's may hold what separates patterns.
     pub(super) fn write_limit(&self, hosts: &[String]) -> Result<String, Error> {
@@ -122,6 +171,7 @@ impl Drop for RunFiles {
 }
 
 const CONTROL: &str = "control";
+const CREDENTIALS: &str = "credentials";
 const SECRETS: &str = "secrets";
 const VARIABLES: &str = "variables.json";
 const STORE_VARIABLES: &str = "store-variables.json";
@@ -150,20 +200,31 @@ fn empty(dir: &Path) -> Result<(), FsError> {
     Ok(())
 }
 
-/// After a kill: the run's files, and its control directory if it is still the
-/// private one that the run made.
+/// After a kill, if the run had credentials of its own.
+pub(super) fn credentials_left(paths: &Paths, id: RunId) -> Option<CredentialsLeft> {
+    let text = fs::read(&paths.run(id).join(CREDENTIALS)).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// After a kill: the run's files, its credentials, and its control directories
+/// if they are still the private ones that the run made.
 pub(super) fn clean(paths: &Paths, id: RunId) -> Result<(), Error> {
-    use std::os::unix::fs::MetadataExt;
     let dir = paths.run(id);
-    if let Ok(control) = std::fs::read_to_string(dir.join(CONTROL)) {
+    if let Some(left) = credentials_left(paths, id).filter(|l| !l.retain)
+        && fs::guarded::is_private_dir(&left.dir)
+    {
+        fs::remove_tree(&left.dir)?;
+    }
+    let stages = [Stage::List, Stage::Prepare, Stage::Cleanup].map(|s| dir.join(s.word()));
+    for dir in stages.iter().chain([&dir]) {
+        let Ok(control) = std::fs::read_to_string(dir.join(CONTROL)) else {
+            continue;
+        };
         let control = Path::new(&control);
-        let ours = std::fs::symlink_metadata(control).is_ok_and(|m| {
-            m.is_dir() && m.uid() == rustix::process::geteuid().as_raw() && m.mode() & 0o077 == 0
-        });
         let named = control
             .file_name()
             .is_some_and(|n| n.to_string_lossy().starts_with("kl-"));
-        if ours && named {
+        if named && fs::guarded::is_private_dir(control) {
             fs::remove_tree(control)?;
         }
     }

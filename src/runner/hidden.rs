@@ -14,6 +14,11 @@ const LONGEST_PASSWORD: u64 = 64 * 1024;
 /// All that is known to be secret: what the run was given, and the password
 /// files that Ansible is told of in the environment.
 pub(super) fn masker(request: &RunRequest, env: &Env) -> Masker {
+    masker_with(request, env, &[])
+}
+
+/// The same, and private keys that were made for the run.
+pub(super) fn masker_with(request: &RunRequest, env: &Env, keys: &[String]) -> Masker {
     let mut hidden: Vec<String> = request
         .secrets
         .reveal()
@@ -28,7 +33,14 @@ pub(super) fn masker(request: &RunRequest, env: &Env) -> Masker {
         }
     }
     hidden.extend(ambient(env));
+    hidden.extend(keys.iter().map(|key| key_material(key)));
     Masker::new(hidden.iter().map(String::as_str))
+}
+
+/// Without the lines that all keys have: they are no secret, and hide nothing.
+fn key_material(key: &str) -> String {
+    let lines: Vec<&str> = key.lines().filter(|l| !l.starts_with("-----")).collect();
+    lines.join("\n")
 }
 
 /// As far as it can be read: a file that is missing is Ansible's to complain

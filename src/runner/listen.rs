@@ -36,18 +36,26 @@ pub(super) fn listen(
         .enable_all()
         .build()
         .map_err(|e| Error::new(Kind::Local, format!("cannot start Ansible: {e}")))?;
-    runtime.block_on(async {
-        let running = start(engine, request, files, purpose)?;
-        let heard = tokio::time::timeout(LIMIT, to_the_end(running)).await;
-        processes::end_masters(files.control());
-        heard.map_err(|_| {
-            processes::kill_all(KILL_LIMIT);
-            Error::new(
-                Kind::Ansible,
-                format!("Ansible did not end within {} s", LIMIT.as_secs()),
-            )
-        })?
-    })
+    runtime.block_on(heard(engine, request, files, purpose))
+}
+
+/// The same where a runtime is there already.
+pub(super) async fn heard(
+    engine: &Engine<'_>,
+    request: &RunRequest,
+    files: &RunFiles,
+    purpose: Purpose,
+) -> Result<Heard, Error> {
+    let running = start(engine, request, files, purpose, None)?;
+    let heard = tokio::time::timeout(LIMIT, to_the_end(running)).await;
+    processes::end_masters(files.control());
+    heard.map_err(|_| {
+        processes::kill_all(KILL_LIMIT);
+        Error::new(
+            Kind::Ansible,
+            format!("Ansible did not end within {} s", LIMIT.as_secs()),
+        )
+    })?
 }
 
 async fn to_the_end(running: Running) -> Result<Heard, Error> {

@@ -2,6 +2,7 @@
 //! reaches one of them but through here, where secrets are taken out.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use super::progress::Progress;
 use super::recorder::Recorder;
@@ -14,31 +15,44 @@ use crate::error::Error;
 /// The last lines of Ansible's error stream, for reasons.
 const TAIL: usize = 200;
 
+/// What one start of Ansible has come to.
+#[derive(Default)]
+pub(super) struct Stood {
+    pub(super) progress: Progress,
+    tail: VecDeque<String>,
+}
+
+impl Stood {
+    /// The end of Ansible's error stream.
+    pub(super) fn said(&self) -> String {
+        let lines: Vec<&str> = self.tail.iter().map(String::as_str).collect();
+        lines.join("\n")
+    }
+}
+
 pub(super) struct Listeners<'x> {
-    masker: &'x Masker,
+    masker: Rc<Masker>,
     stdout: Flow,
     stderr: Flow,
-    tail: VecDeque<String>,
     recorder: Recorder<'x>,
-    progress: Progress,
+    stood: Stood,
     reporter: &'x mut dyn Reporter,
     clock: &'x Clock,
 }
 
 impl<'x> Listeners<'x> {
     pub(super) fn new(
-        masker: &'x Masker,
+        masker: Masker,
         recorder: Recorder<'x>,
         reporter: &'x mut dyn Reporter,
         clock: &'x Clock,
     ) -> Self {
         Listeners {
-            masker,
+            masker: Rc::new(masker),
             stdout: Flow::default(),
             stderr: Flow::default(),
-            tail: VecDeque::new(),
             recorder,
-            progress: Progress::default(),
+            stood: Stood::default(),
             reporter,
             clock,
         }
@@ -53,8 +67,8 @@ impl<'x> Listeners<'x> {
     /// No more output comes: what was held back is told.
     pub(super) fn end_output(&mut self) {
         for (stream, text) in [
-            (OutputStream::Stdout, self.stdout.end(self.masker)),
-            (OutputStream::Stderr, self.stderr.end(self.masker)),
+            (OutputStream::Stdout, self.stdout.end(&self.masker)),
+            (OutputStream::Stderr, self.stderr.end(&self.masker)),
         ] {
             if !text.is_empty() {
                 self.pass_on(RunEvent::Output { stream, text });
@@ -69,14 +83,15 @@ impl<'x> Listeners<'x> {
             text,
         } = &event
         {
-            if self.tail.len() == TAIL {
-                self.tail.pop_front();
+            let tail = &mut self.stood.tail;
+            if tail.len() == TAIL {
+                tail.pop_front();
             }
-            self.tail.push_back(text.trim_end().to_owned());
+            tail.push_back(text.trim_end().to_owned());
         }
         let at = self.clock.now();
         self.recorder.observe(at, &event);
-        self.progress.observe(&event);
+        self.stood.progress.observe(at, &event);
         self.reporter.report(&Report::Run { at, event });
     }
 
@@ -98,24 +113,43 @@ impl<'x> Listeners<'x> {
     }
 
     pub(super) fn progress(&self) -> &Progress {
-        &self.progress
+        &self.stood.progress
     }
 
-    /// The end of Ansible's error stream.
+    pub(super) fn progress_mut(&mut self) -> &mut Progress {
+        &mut self.stood.progress
+    }
+
+    /// What another start of Ansible comes to is counted by itself; gives what
+    /// was counted so far.
+    pub(super) fn count_anew(&mut self, from: Stood) -> Stood {
+        self.end_output();
+        std::mem::replace(&mut self.stood, from)
+    }
+
+    /// Only for the count: neither kept nor shown.
+    pub(super) fn count(&mut self, event: &RunEvent) {
+        self.stood.progress.observe(self.clock.now(), event);
+    }
+
     pub(super) fn said(&self) -> String {
-        let lines: Vec<&str> = self.tail.iter().map(String::as_str).collect();
-        lines.join("\n")
+        self.stood.said()
     }
 
     /// For what is kept or returned beside the events.
-    pub(super) fn masker(&self) -> &'x Masker {
-        self.masker
+    pub(super) fn masker(&self) -> Rc<Masker> {
+        Rc::clone(&self.masker)
+    }
+
+    /// Secrets that came up while the run went on.
+    pub(super) fn hide(&mut self, masker: Masker) {
+        self.masker = Rc::new(masker);
     }
 
     /// None when nothing can be shown yet. Names of hosts stay: results are
     /// counted by them.
     fn masked(&mut self, mut event: RunEvent) -> Option<RunEvent> {
-        let masker = self.masker;
+        let masker = Rc::clone(&self.masker);
         let hide = |text: &mut String| {
             if let std::borrow::Cow::Owned(masked) = masker.text(text) {
                 *text = masked;
@@ -145,7 +179,7 @@ impl<'x> Listeners<'x> {
                     OutputStream::Stdout => &mut self.stdout,
                     OutputStream::Stderr => &mut self.stderr,
                 };
-                *text = flow.pass(masker, text);
+                *text = flow.pass(&masker, text);
                 if text.is_empty() {
                     return None;
                 }

@@ -7,11 +7,13 @@
 mod cancel;
 mod check;
 pub mod claims;
+mod credentials;
 mod engine;
 mod execute;
 mod explain;
 mod files;
 mod hidden;
+mod hook_variables;
 mod key;
 mod listen;
 mod listeners;
@@ -40,7 +42,8 @@ pub use liveness::is_alive;
 pub use orphans::{orphan_ids, sweep};
 pub use owner::ask_to_end;
 pub use request::{
-    Password, RegisteredRun, RunOptions, RunRequest, TargetServer, Targets, Vault, register,
+    HookPlaybook, Hooks, Password, RegisteredRun, RunOptions, RunRequest, TargetServer, Targets,
+    Vault, register,
 };
 pub use ssh::{forget_host_key, known_host_keys, learn_host_key, ssh_session};
 pub use strays::{Look, Stray, look_for_strays};

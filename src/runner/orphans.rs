@@ -1,6 +1,7 @@
 //! Runs whose process has died.
 
 use super::{files, liveness};
+use crate::domain::event::NewEvent;
 use crate::domain::run::{INTERRUPTED, Run, RunEnding, RunId};
 use crate::error::{Error, Kind};
 use crate::paths::Paths;
@@ -28,6 +29,19 @@ pub fn orphan_ids(store: &Store, paths: &Paths) -> Result<Vec<RunId>, Error> {
     })
 }
 
+/// What a dead run's credentials came to.
+fn told(left: &files::CredentialsLeft) -> String {
+    let dir = left.dir.display();
+    let dir = match left.retain {
+        true => format!("its SSH credentials are still in {dir}"),
+        false => format!("its SSH credentials in {dir} are removed"),
+    };
+    match &left.cleanup {
+        Some(playbook) => format!("{dir}, but {playbook} did not run"),
+        None => dir,
+    }
+}
+
 /// Marks each orphan interrupted; `on_orphan` settles what it was acting on,
 /// in the same transaction.
 pub fn sweep(
@@ -37,6 +51,7 @@ pub fn sweep(
 ) -> Result<Vec<RunId>, Error> {
     let mut swept = Vec::new();
     for id in orphan_ids(store, paths)? {
+        let credentials = files::credentials_left(paths, id);
         let done = store.write(|tx| {
             // Another process may have been first.
             let Some(run) = tx.runs().get(id)?.filter(|r| r.status.is_live()) else {
@@ -48,13 +63,25 @@ pub fn sweep(
                 run.end(RunEnding::Interrupted)?,
                 &Ended {
                     ending: RunEnding::Interrupted,
-                    reason: Some(INTERRUPTED),
+                    reason: Some(&match &credentials {
+                        Some(left) => format!("{INTERRUPTED}; {}", told(left)),
+                        None => INTERRUPTED.to_owned(),
+                    }),
                     ansible_exit: None,
                     data: None,
                     hosts: &hosts,
                     exit_code: Kind::Run(RunEnding::Interrupted).exit_code(),
                 },
             )?;
+            if let Some(left) = &credentials {
+                let event = NewEvent::new("run.credentials_left", format!("run {id}")).run(id);
+                tx.events().append(event.detail(serde_json::json!({
+                    "dir": left.dir,
+                    "removed": !left.retain,
+                    "cleanup_playbook": left.cleanup,
+                    "cleanup": "not run",
+                })))?;
+            }
             tx.claims().clear(id)?;
             on_orphan(tx, &run)?;
             Ok(true)

@@ -10,6 +10,7 @@ use super::unreachable;
 use crate::ansible::syntax;
 use crate::domain::run::RunEnding;
 use crate::domain::run_event::{HostCounts, InFlight, ResultStatus, RunEvent, RunHost, TaskNo};
+use crate::domain::time::Timestamp;
 
 #[derive(Default)]
 pub(super) struct Progress {
@@ -24,8 +25,17 @@ pub(super) struct Progress {
     results: u64,
     /// The last of each host, in the order of hosts' first: host, task, message.
     failures: Vec<(String, String, String)>,
-    /// The first: host, message.
-    unreachable: Option<(String, String)>,
+    /// The first: host, message, when.
+    unreachable: Option<(String, String, Timestamp)>,
+    /// Set where the run logs in with credentials of its own.
+    credentials: Option<Credentials>,
+}
+
+/// What a run's own credentials are worth.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Credentials {
+    /// When the certificate ends.
+    pub(super) until: Option<Timestamp>,
 }
 
 /// Ansible's end as the operating system tells it.
@@ -46,7 +56,27 @@ impl Exit {
 }
 
 impl Progress {
-    pub(super) fn observe(&mut self, event: &RunEvent) {
+    pub(super) fn logs_in_with(&mut self, credentials: Credentials) {
+        self.credentials = Some(credentials);
+    }
+
+    /// What the first unreachable host said means, and what to do about it.
+    fn why_unreachable(
+        &self,
+        said: &str,
+        at: Timestamp,
+        known_hosts: &Path,
+        host: &str,
+        server: Option<&str>,
+    ) -> (String, Option<String>) {
+        match self.credentials {
+            Some(credentials) => unreachable::with_credentials(said, credentials.until, at),
+            None => None,
+        }
+        .unwrap_or_else(|| unreachable::explain(said, known_hosts, host, server))
+    }
+
+    pub(super) fn observe(&mut self, at: Timestamp, event: &RunEvent) {
         match event {
             RunEvent::Started { .. } => self.started = true,
             RunEvent::Claimed { hosts } => {
@@ -74,10 +104,10 @@ impl Progress {
                 {
                     self.unreachable.get_or_insert_with(|| {
                         let who = format!("{delegate}, the delegate of {host},");
-                        (who, message.clone().unwrap_or_default())
+                        (who, message.clone().unwrap_or_default(), at)
                     });
                 }
-                self.result(*task, host, *status, *changed, message.as_deref());
+                self.result(at, *task, host, *status, *changed, message.as_deref());
             }
             RunEvent::Stats { hosts } => self.stats = Some(hosts.clone()),
             _ => {}
@@ -86,6 +116,7 @@ impl Progress {
 
     fn result(
         &mut self,
+        at: Timestamp,
         task: TaskNo,
         host: &str,
         status: ResultStatus,
@@ -122,7 +153,7 @@ impl Progress {
             ResultStatus::Unreachable => {
                 counts.unreachable += 1;
                 self.unreachable.get_or_insert_with(|| {
-                    (host.to_owned(), message.unwrap_or_default().to_owned())
+                    (host.to_owned(), message.unwrap_or_default().to_owned(), at)
                 });
             }
         }
@@ -201,8 +232,8 @@ impl Progress {
         }
         if counts.iter().any(|h| h.unreachable > 0) {
             let reason = match &self.unreachable {
-                Some((host, said)) => {
-                    let (why, _) = unreachable::explain(said, known_hosts, host, None);
+                Some((host, said, at)) => {
+                    let (why, _) = self.why_unreachable(said, *at, known_hosts, host, None);
                     let gone: Vec<&str> = counts
                         .iter()
                         .filter(|h| h.unreachable > 0)
@@ -259,7 +290,7 @@ impl Progress {
         known_hosts: &Path,
     ) -> Option<String> {
         match (&self.unreachable, ending, &request.targets) {
-            (Some((host, said)), RunEnding::Unreachable, targets) => {
+            (Some((host, said, when)), RunEnding::Unreachable, targets) => {
                 let at = self.hosts.get(host).map_or_else(
                     || host.clone(),
                     |h| match h.port {
@@ -272,7 +303,8 @@ impl Progress {
                     .iter()
                     .find(|s| s.hostname.as_str() == host)
                     .map(|s| s.hostname.as_str());
-                unreachable::explain(said, known_hosts, &at, server).1
+                self.why_unreachable(said, *when, known_hosts, &at, server)
+                    .1
             }
             (_, RunEnding::NoHosts, Targets::None) => {
                 Some("name hosts with --host, or an inventory with -i".to_owned())

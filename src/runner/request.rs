@@ -11,7 +11,7 @@ use crate::domain::name::{Hostname, LoginUser, PlaybookName};
 use crate::domain::playbook::Content;
 use crate::domain::run::{Requester, RunId, Wait};
 use crate::domain::secret::{Secret, SecretFile, SecretVars};
-use crate::domain::variables::literal;
+use crate::domain::variables::literals;
 use crate::env::Env;
 use crate::error::Error;
 use crate::paths::Paths;
@@ -83,6 +83,25 @@ pub struct RunOptions {
     pub detailed_exitcode: bool,
 }
 
+/// A version of a playbook that runs before or after the run's own.
+#[derive(Debug, Clone)]
+pub struct HookPlaybook {
+    pub playbook: PlaybookName,
+    pub version: u32,
+    pub digest: String,
+    pub content: Content,
+}
+
+/// What makes the SSH credentials of a run, and takes them back.
+#[derive(Debug, Clone)]
+pub struct Hooks {
+    pub prepare: HookPlaybook,
+    pub cleanup: Option<HookPlaybook>,
+    pub dir_root: PathBuf,
+    /// The artifacts of a run that did not succeed stay.
+    pub retain: bool,
+}
+
 #[derive(Debug, Clone)]
 pub struct RunRequest {
     pub playbook: PlaybookName,
@@ -103,6 +122,8 @@ pub struct RunRequest {
     pub var_files: Vec<PathBuf>,
     pub options: RunOptions,
     pub wait: Wait,
+    /// None: it logs in with what ssh itself finds, or the long-lived key.
+    pub hooks: Option<Hooks>,
     /// What the history keeps of the request, secrets redacted.
     pub request_json: Value,
 }
@@ -111,11 +132,9 @@ impl RunRequest {
     /// As one file for Ansible. Nothing in it is a template: allocations carry
     /// what tenants wrote, and `-e` what a script was given.
     pub(super) fn all_variables(&self) -> Map<String, Value> {
-        self.variables
-            .iter()
-            .chain(self.secrets.reveal())
-            .map(|(name, value)| (name.clone(), literal(value.clone())))
-            .collect()
+        let mut all = literals(&self.variables);
+        all.extend(literals(self.secrets.reveal()));
+        all
     }
 }
 

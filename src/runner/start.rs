@@ -3,32 +3,40 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use serde_json::{Map, Value};
+
 use super::engine::Engine;
 use super::files::RunFiles;
 use super::request::{Password, RunRequest, Targets, Vault};
 use crate::ansible::inventory::{InventoryHost, generated};
 use crate::ansible::launch::{self, Launch, Purpose, Running};
 use crate::ansible::processes;
+use crate::domain::variables::literals;
 use crate::error::{Error, Kind};
 
-/// Writes what Ansible needs into the run's directory, and starts it.
+/// Writes what Ansible needs into the run's directory, and starts it. `own` are
+/// variables of ours, which win over all others.
 pub(super) fn start(
     engine: &Engine<'_>,
     request: &RunRequest,
     files: &RunFiles,
     purpose: Purpose,
+    own: Option<&Map<String, Value>>,
 ) -> Result<Running, Error> {
     let playbook = files.write_content(&request.content)?;
     let inventory = inventory(engine, request, files)?;
     let mut variable_files = Vec::new();
     if !request.store_variables.is_empty() {
-        variable_files.push(files.write_store_variables(&request.store_variables)?);
+        variable_files.push(files.write_store_variables(&literals(&request.store_variables))?);
     }
     variable_files.extend(request.var_files.iter().cloned());
     for (number, file) in request.secret_files.iter().enumerate() {
         variable_files.push(files.write_secret(&format!("variables-{number}"), file.text())?);
     }
-    let variables = request.all_variables();
+    let mut variables = request.all_variables();
+    if let Some(own) = own {
+        variables.extend(own.clone());
+    }
     if !variables.is_empty() {
         variable_files.push(files.write_variables(&variables)?);
     }
@@ -80,10 +88,15 @@ fn inventory(
             user: s.user.to_string(),
         })
         .collect();
+    // The long-lived key is for runs without credentials of their own.
+    let key_file = match request.hooks {
+        Some(_) => "",
+        None => &engine.key_file,
+    };
     let text = generated(
         &hosts,
         others,
-        &engine.key_file,
+        key_file,
         &launch::ssh_args(&engine.paths.known_hosts()),
     )
     .map_err(|e| Error::new(Kind::Local, format!("cannot write the inventory: {e}")))?;

@@ -2,6 +2,34 @@
 
 use std::path::Path;
 
+use crate::domain::time::Timestamp;
+
+/// The same where the run has credentials of its own; None where they are not
+/// the reason.
+pub(super) fn with_credentials(
+    said: &str,
+    until: Option<Timestamp>,
+    at: Timestamp,
+) -> Option<(String, Option<String>)> {
+    if !said.contains("Permission denied") {
+        return None;
+    }
+    Some(match until.filter(|until| *until <= at) {
+        Some(until) => (
+            format!("the SSH certificate of this run expired at {until}, before this login"),
+            Some("let the prepare playbook sign it for longer, or split the run".into()),
+        ),
+        None => (
+            "ssh was refused: it does not accept the credentials that the prepare playbook made"
+                .into(),
+            Some(
+                "check the key and the principals that the prepare playbook has signed, and whom the host trusts (TrustedUserCAKeys)"
+                    .into(),
+            ),
+        ),
+    })
+}
+
 /// One line and its hint. `said` is what ssh wrote, as Ansible passes it on;
 /// `host` is `[ADDRESS]:PORT` as ssh writes it, `server` the registered one.
 pub(super) fn explain(
@@ -72,6 +100,19 @@ pub(super) fn explain(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_certificate_that_is_over_is_told_from_one_that_is_not_taken() {
+        let denied = "a@b: Permission denied (publickey).";
+        let why =
+            |said, until, at| with_credentials(said, until, Timestamp(at)).map(|(why, _)| why);
+        let end = Some(Timestamp(1000));
+        assert!(why(denied, end, 1000).unwrap().contains("expired at 1970"));
+        for until in [end, None] {
+            assert!(why(denied, until, 999).unwrap().contains("not accept"));
+        }
+        assert_eq!(why("Connection refused", end, 2000), None);
+    }
 
     #[test]
     fn the_usual_reasons_are_told_apart() {

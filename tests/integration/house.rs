@@ -13,6 +13,8 @@ const RULES: &[(&str, &[&str])] = &[
     ("runner", &["runner", "ansible", "store", "domain"]),
     ("ops", &["ops", "domain", "store", "runner"]),
     ("commands", &["commands", "ops", "ui", "domain", "context"]),
+    // A door with a folder.
+    ("fs", &["fs"]),
 ];
 
 const DOORS: &[&str] = &["error", "env", "clock", "paths", "fs", "yaml"];

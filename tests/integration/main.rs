@@ -11,6 +11,8 @@ mod engine_end;
 mod engine_prompts;
 mod explain;
 mod history;
+mod hooks;
+mod hooks_end;
 mod house;
 mod lifecycle;
 mod operators;

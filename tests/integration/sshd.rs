@@ -10,10 +10,12 @@ pub struct Sshd {
     dir: tempfile::TempDir,
     pub address: &'static str,
     pub port: u16,
+    /// Further lines of its configuration.
+    more: String,
     child: Option<Child>,
 }
 
-fn keygen(path: &Path) {
+pub fn keygen(path: &Path) {
     let made = Command::new("ssh-keygen")
         .args(["-q", "-t", "ed25519", "-N", "", "-f"])
         .arg(path)
@@ -23,7 +25,22 @@ fn keygen(path: &Path) {
 }
 
 impl Sshd {
+    /// Lets in whoever has the key of [`Sshd::key`].
     pub fn start(address: &'static str) -> Self {
+        Sshd::with(address, "")
+    }
+
+    /// Lets in by certificates of this authority, and by nothing else.
+    pub fn trusting(address: &'static str, authority: &Path) -> Self {
+        let sshd = Sshd::with(
+            address,
+            &format!("TrustedUserCAKeys {}\n", authority.display()),
+        );
+        sshd.forget_keys();
+        sshd
+    }
+
+    fn with(address: &'static str, more: &str) -> Self {
         let free = std::net::TcpListener::bind((address, 0)).unwrap();
         let port = free.local_addr().unwrap().port();
         drop(free);
@@ -31,6 +48,7 @@ impl Sshd {
             dir: tempfile::tempdir().unwrap(),
             address,
             port,
+            more: more.to_owned(),
             child: None,
         };
         keygen(&sshd.key());
@@ -66,11 +84,12 @@ impl Sshd {
         std::fs::write(
             &config,
             format!(
-                "Port {}\nListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nSubsystem sftp internal-sftp\n",
+                "Port {}\nListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nSubsystem sftp internal-sftp\n{}",
                 self.port,
                 self.address,
                 self.path("host_key").display(),
                 self.path("authorized_keys").display(),
+                self.more,
             ),
         )
         .unwrap();
@@ -108,6 +127,12 @@ impl Sshd {
         }
         keygen(&self.path("host_key"));
         self.run();
+    }
+
+    /// As known_hosts has it.
+    pub fn known_host(&self) -> String {
+        let key = std::fs::read_to_string(self.path("host_key.pub")).unwrap();
+        format!("[{}]:{} {key}", self.address, self.port)
     }
 
     /// Nobody's key is let in any more.

@@ -31,6 +31,7 @@ pub(super) fn show(cx: &Context, explained: &Explanation) -> Result<(), Error> {
                 ),
                 ("sha256", Cell::new(&explained.digest)),
                 ("options", Cell::new(options(explained))),
+                ("credentials", Cell::new(credentials(explained))),
             ])
             .section("Plays", plays)
             .section("Hosts", hosts(cx, explained))
@@ -63,6 +64,17 @@ fn end(explained: &Explanation) -> Result<(), Error> {
             let error = Error::new(kind, format!("the run would not be done: {}", first.reason));
             Err(first.hints.iter().fold(error, |e, hint| e.hint(hint)))
         }
+    }
+}
+
+/// What the run would log in with.
+fn credentials(explained: &Explanation) -> String {
+    match &explained.ssh_credential_hook {
+        None => "what ssh finds, and ssh.private_key_file for servers".to_owned(),
+        Some(hooks) => match &hooks.cleanup {
+            Some(cleanup) => format!("of its own: {} before, {cleanup} after", hooks.prepare),
+            None => format!("of its own: {} before", hooks.prepare),
+        },
     }
 }
 

@@ -8,8 +8,8 @@ use super::start::{Given, RunAsk, order, refuse_lifecycle, request};
 use crate::domain::name::PlaybookName;
 use crate::domain::request::Asked;
 use crate::error::{Error, Kind};
-use crate::ops::{Services, lifecycle};
-use crate::runner::{self, ExplainedHost, ExplainedPlay};
+use crate::ops::{Services, hooks, lifecycle};
+use crate::runner::{self, ExplainedHost, ExplainedPlay, HookPlaybook};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
@@ -21,8 +21,17 @@ pub struct Explanation {
     /// Those that Kloigos gives to Ansible; inventory and playbook have more.
     pub variables: Vec<ExplainedVariable>,
     pub options: Asked,
+    /// What makes its SSH credentials and takes them back, if anything does.
+    pub ssh_credential_hook: Option<ExplainedHooks>,
     pub warnings: Vec<String>,
     pub refused: Vec<Refusal>,
+}
+
+/// NAME@VERSION each.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainedHooks {
+    pub prepare: String,
+    pub cleanup: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -63,13 +72,20 @@ pub fn explain(services: &Services<'_>, ask: RunAsk) -> Result<Explanation, Erro
     if let Err(e) = refuse_lifecycle(&order.playbook, order.asked.check) {
         refused.push(e.into());
     }
-    let request = {
+    let (request, hooked) = {
         services
             .store
             .read(|tx| fill(tx, &order.playbook, &mut order.asked))?;
         let given = Given::read(services, &order)?;
-        services.store.read(|tx| request(tx, &order, &given))?
+        services.store.read(|tx| {
+            let mut request = request(tx, &order, &given)?;
+            let hooked = hooks::attach(tx, &mut request);
+            Ok::<_, Error>((request, hooked))
+        })?
     };
+    if let Err(e) = hooked {
+        refused.push(e.into());
+    }
     let local = order.asked.hosts.is_empty() && order.asked.inventory.is_none();
     let engine = match lifecycle::engine(*services) {
         Ok(engine) => engine,
@@ -82,6 +98,11 @@ pub fn explain(services: &Services<'_>, ask: RunAsk) -> Result<Explanation, Erro
         }
     };
     let explained = runner::explain(&engine, &request)?;
+    let named = |h: &HookPlaybook| format!("{}@{}", h.playbook, h.version);
+    let hooks = request.hooks.as_ref().map(|h| ExplainedHooks {
+        prepare: named(&h.prepare),
+        cleanup: h.cleanup.as_ref().map(named),
+    });
     refused.extend(explained.refusals.into_iter().map(Refusal::from));
     Ok(Explanation {
         playbook: request.playbook,
@@ -91,6 +112,7 @@ pub fn explain(services: &Services<'_>, ask: RunAsk) -> Result<Explanation, Erro
         hosts: explained.hosts,
         variables: variables(&order.asked),
         options: order.asked,
+        ssh_credential_hook: hooks,
         warnings: explained.warnings,
         refused,
     })

@@ -14,7 +14,7 @@ use crate::domain::variables::ExtraVar;
 use crate::domain::vault::{VaultId, VaultSource};
 use crate::error::{Error, Kind};
 use crate::ops::secrets::{self, SecretAsk};
-use crate::ops::{Services, lifecycle, playbooks};
+use crate::ops::{Services, hooks, lifecycle, playbooks};
 use crate::runner::{self, Password, RunOptions, RunRequest, TargetServer, Targets, Vault};
 use crate::store::Tx;
 
@@ -130,7 +130,8 @@ pub(super) fn start(
     let (run, request) = {
         let given = Given::read(services, &order)?;
         services.store.write(|tx| {
-            let request = request(tx, &order, &given)?;
+            let mut request = request(tx, &order, &given)?;
+            hooks::attach(tx, &mut request)?;
             let run = runner::register(tx, services.paths, services.env, &request)?;
             Ok::<_, Error>((run, request))
         })?
@@ -266,6 +267,7 @@ pub(super) fn request(tx: &Tx<'_>, order: &Order, given: &Given) -> Result<RunRe
             detailed_exitcode: asked.detailed_exitcode,
         },
         wait: order.wait,
+        hooks: None,
     })
 }
 

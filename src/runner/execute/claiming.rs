@@ -116,14 +116,13 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// Claims the hosts that Ansible asks for, then lets it go on.
-    pub(super) async fn grant(
+    /// Claims hosts that Ansible has told; the run is running then.
+    pub(super) async fn claim_hosts(
         &mut self,
         hosts: &[PlayHost],
         claims: &mut HostClaims,
         signals: &mut Signals,
-        child: &mut tokio::process::Child,
-        channel: &UnixStream,
+        child: Option<&mut tokio::process::Child>,
         on_claimed: OnClaimed<'_>,
     ) -> Result<(), End> {
         let servers = self
@@ -153,11 +152,11 @@ impl Execution<'_, '_> {
             );
             self.emit(RunEvent::Warning { text });
         }
-        self.claim(wanted, claims, signals, Some(child)).await?;
+        self.claim(wanted, claims, signals, child).await?;
         self.begin(on_claimed).map_err(End::Failed)?;
         let own = hosts.iter().filter(|h| !h.delegate);
         if own.clone().count() > 0 || hosts.is_empty() {
-            self.emit(RunEvent::Claimed {
+            let event = RunEvent::Claimed {
                 hosts: own
                     .map(|h| RunHost {
                         name: h.name.clone(),
@@ -167,8 +166,28 @@ impl Execution<'_, '_> {
                         port: h.port,
                     })
                     .collect(),
-            });
+            };
+            match self.hook {
+                // A hook's are not the run's.
+                Some(_) => self.listeners.count(&event),
+                None => self.emit(event),
+            }
         }
+        Ok(())
+    }
+
+    /// Claims the hosts that Ansible asks for, then lets it go on.
+    pub(super) async fn grant(
+        &mut self,
+        hosts: &[PlayHost],
+        claims: &mut HostClaims,
+        signals: &mut Signals,
+        child: &mut tokio::process::Child,
+        channel: &UnixStream,
+        on_claimed: OnClaimed<'_>,
+    ) -> Result<(), End> {
+        self.claim_hosts(hosts, claims, signals, Some(child), on_claimed)
+            .await?;
         launch::answer_go(channel, &claims.descriptors()).map_err(|e| {
             End::Failed(Error::new(
                 Kind::Local,

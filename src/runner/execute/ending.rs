@@ -21,7 +21,7 @@ fn masked(masker: &Masker, error: Error) -> Error {
 impl Execution<'_, '_> {
     pub(super) fn finish(mut self, end: End, on_end: OnEnd<'_>) -> Result<RunOutcome, Error> {
         self.listeners.end_output();
-        let masker = self.listeners.masker();
+        let masker = &*self.listeners.masker();
         let said = self.listeners.said();
         let mut ansible_exit = None;
         let mut error = None;
@@ -33,6 +33,7 @@ impl Execution<'_, '_> {
                     .progress()
                     .ending(self.request, exit, &said, &workdir, &known_hosts)
             }
+            End::NotStarted(ending, reason) => (ending, reason),
             End::Cancelled(cancel) => (
                 cancel.ending(),
                 Some(format!("cancelled by {}", cancel.name())),
