@@ -111,7 +111,13 @@ fn warnings(said: &str, workdir: &Path) -> Vec<String> {
     }
     // These speak of the check's own inventory, not of the playbook.
     found.retain(|w| {
-        !w.contains("provided hosts list is empty") && !w.contains("No inventory was parsed")
+        ![
+            "provided hosts list is empty",
+            "No inventory was parsed",
+            "Could not match supplied host pattern",
+        ]
+        .iter()
+        .any(|about| w.contains(about))
     });
     found
 }

@@ -33,6 +33,11 @@ pub fn single(bytes: Vec<u8>) -> Result<Content, Error> {
     })
 }
 
+/// How messages name a single file: as the user did.
+pub fn shown_as(content: &Content, path: &Path) -> Option<String> {
+    (content.kind == ContentKind::File).then(|| path.display().to_string())
+}
+
 /// A file, or a directory bundle with its entry.
 pub fn read(path: &Path, entry: Option<&str>) -> Result<Content, Error> {
     let meta = std::fs::metadata(path)

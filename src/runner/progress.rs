@@ -179,9 +179,9 @@ impl Progress {
         all.into_values().collect()
     }
 
-    /// Whether Ansible came to its end.
-    pub(super) fn has_stats(&self) -> bool {
-        self.stats.is_some()
+    /// Whether tasks were begun and Ansible did not come to its end.
+    pub(super) fn broke_off(&self) -> bool {
+        self.stats.is_none() && !self.tasks.is_empty()
     }
 
     pub(super) fn in_flight(&self) -> Vec<InFlight> {

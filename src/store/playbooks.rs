@@ -288,12 +288,20 @@ impl Playbooks<'_> {
         Ok(())
     }
 
-    /// The versions that a run recorded, each with the latest such run.
+    /// The versions that a run recorded, as its own or as one of its hooks, each
+    /// with the latest such run.
     pub fn recorded(&self, name: &PlaybookName) -> Result<Vec<(u32, RunId)>, StoreError> {
         self.0
             .conn()
             .prepare_cached(
-                "SELECT version, max(id) FROM runs WHERE playbook = ?1
+                "SELECT version, max(id) FROM (
+                   SELECT version, id FROM runs WHERE playbook = ?1
+                   UNION ALL
+                   SELECT request ->> '$.ssh_credential_hook.prepare.version', id FROM runs
+                   WHERE request ->> '$.ssh_credential_hook.prepare.playbook' = ?1
+                   UNION ALL
+                   SELECT request ->> '$.ssh_credential_hook.cleanup.version', id FROM runs
+                   WHERE request ->> '$.ssh_credential_hook.cleanup.playbook' = ?1)
                  GROUP BY version ORDER BY version",
             )
             .and_then(|mut s| {

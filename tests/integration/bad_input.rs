@@ -291,7 +291,14 @@ fn a_playbook_that_does_not_parse_is_refused_with_line_and_column() {
         "{}",
         ran.stderr
     );
+    assert!(ran.stderr.contains(&bad), "{}", ran.stderr);
     p.run(&["playbook", "show", "bad"]).exits(3);
+    let good = p.file("good.yml", LOCAL);
+    p.run(&["playbook", "push", "good", &good]).exits(0);
+    refused(&p, &["playbook", "push", "GOOD", &good], 11, "good");
+    let newer = p.file("newer.yml", &format!("{LOCAL}# newer\n"));
+    let ran = p.run(&["playbook", "push", "good", &newer]).exits(0);
+    assert!(ran.stderr.contains("set-default good 2"), "{}", ran.stderr);
 }
 
 #[test]
@@ -448,7 +455,7 @@ fn validate_and_push_pass_on_what_ansible_lint_finds() {
     assert!(run.iter().any(|c| *c == "ansible-lint"), "{validation}");
     let warnings = validation["warnings"].to_string();
     assert!(warnings.contains("no-changed-when"), "{validation}");
-    assert!(warnings.contains("playbook.yml:"), "{validation}");
+    assert!(warnings.contains("poor.yml:"), "{validation}");
 
     let strict = with_lint(&["playbook", "push", "POOR", &poor, "--strict"]).exits(7);
     assert!(

@@ -41,6 +41,13 @@ fn cleanup_runs_after_a_failure_and_the_directory_stays_only_when_asked() {
     );
     b.work(TOUCH, &b.any_key()).exits(0);
     assert_eq!(b.jobs().len(), 1);
+
+    // What a run recorded stays, its hooks too.
+    let hook = "SSH_CREDENTIAL_PREPARE";
+    b.p.run(&["playbook", "set-default", hook, "1"]).exits(0);
+    let remove = ["playbook", "remove", hook, "--version", "2", "--yes"];
+    let ran = b.p.run(&remove).exits(4);
+    assert!(ran.stderr.contains("recorded"), "{}", ran.stderr);
 }
 
 #[test]

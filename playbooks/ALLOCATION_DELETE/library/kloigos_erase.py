@@ -65,14 +65,17 @@ def remove_files(paths):
 def drop_runtime_directory(host, uid):
     """logind may not be done with it yet when the user's processes are gone."""
     path = "/run/user/%d" % uid
-    if os.path.ismount(path):
-        host.change("unmounted " + path, lambda: unmount_runtime(host, uid, path))
+    if os.path.lexists(path):
+        host.change("removed " + path, lambda: remove_runtime(host, uid, path))
 
 
-def unmount_runtime(host, uid, path):
+def remove_runtime(host, uid, path):
     host.run(["systemctl", "stop", "user-runtime-dir@%d.service" % uid], ok=None)
     if os.path.ismount(path):
         host.run(["umount", "--lazy", path])
+    # What it was mounted on is root's, so that nobody would look for it later.
+    if os.path.isdir(path):
+        shutil.rmtree(path)
 
 
 def drop_ipc(host, uid):

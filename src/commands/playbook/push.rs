@@ -68,7 +68,20 @@ pub fn run(cx: &Context, args: PushArgs) -> Result<(), Error> {
     for warning in &pushed.warnings {
         cx.ui.warning(warning);
     }
-    cx.ui.show(&pushed, || view(&pushed))
+    cx.ui.show(&pushed, || view(&pushed))?;
+    say_what_runs(cx, &pushed);
+    Ok(())
+}
+
+/// A new version that nothing runs yet is easily taken for one that does.
+pub(super) fn say_what_runs(cx: &Context, pushed: &Pushed) {
+    let v = &pushed.version;
+    if !v.is_default {
+        cx.ui.note(&format!(
+            "another version is the default: `kloigos playbook set-default {0} {1}` changes that, `kloigos run {0} --version {1}` tries it",
+            v.name, v.version
+        ));
+    }
 }
 
 pub(super) fn view(pushed: &Pushed) -> View {

@@ -13,6 +13,7 @@ use crate::domain::vault::VaultId;
 use crate::error::{Error, Kind};
 use crate::ops::{Services, content, lifecycle, secrets};
 use crate::runner::{self, Lint, Vault};
+use crate::store::Tx;
 use crate::store::playbooks::{Authorship, Packed};
 
 pub enum PushSource {
@@ -77,27 +78,39 @@ pub struct Validation {
 /// Validates, then adds a version. A refused push leaves nothing; the same
 /// content twice makes no new version.
 pub fn push(services: &Services<'_>, request: PushRequest) -> Result<Pushed, Error> {
-    let content = match request.source {
-        PushSource::Path(path) => content::read(&path, request.entry.as_deref())?,
-        PushSource::Stdin(bytes) => content::single(bytes)?,
-        PushSource::Content(content) => content,
+    services
+        .store
+        .read(|tx| refuse_other_case(tx, &request.name))?;
+    let (content, shown) = match request.source {
+        PushSource::Path(path) => {
+            let content = content::read(&path, request.entry.as_deref())?;
+            let shown = content::shown_as(&content, &path);
+            (content, shown)
+        }
+        PushSource::Stdin(bytes) => (content::single(bytes)?, None),
+        PushSource::Content(content) => (content, None),
     };
-    let checks = Checks::of(services, &request.check)?;
-    let mut warnings = leaks(&content);
+    let checks = Checks::of(services, &request.check, shown)?;
+    let mut warnings = checks.named(leaks(&content));
     if request.strict && !warnings.is_empty() {
         return Err(Error::new(Kind::Refused, warnings.join("; "))
             .hint("take the secret out, or encrypt it with ansible-vault; without --strict this is a warning"));
     }
     warnings.extend(checks.syntax(services, &content)?);
-    if let Lint::Findings(findings) = checks.lint(services, &content)? {
-        if request.strict && !findings.is_empty() {
+    match checks.lint(services, &content)? {
+        Lint::Findings(findings) if request.strict && !findings.is_empty() => {
             return Err(Error::new(
                 Kind::Refused,
                 format!("ansible-lint: {}", findings.join("; ")),
             )
             .hint("mend what it found; without --strict these are warnings"));
         }
-        warnings.extend(findings);
+        Lint::Findings(findings) => warnings.extend(findings),
+        // Who is strict must know that it was not looked at.
+        Lint::NotRun(why) if request.strict => {
+            warnings.push(format!("ansible-lint did not look at it: {why}"));
+        }
+        Lint::NotRun(_) => {}
     }
     let packed = Packed::of(&content)
         .map_err(|e| Error::new(Kind::Local, format!("cannot pack the playbook: {e}")))?;
@@ -135,29 +148,75 @@ pub fn push(services: &Services<'_>, request: PushRequest) -> Result<Pushed, Err
     })
 }
 
+/// Two names that differ only in case would be taken for one by people.
+fn refuse_other_case(tx: &Tx<'_>, name: &PlaybookName) -> Result<(), Error> {
+    let same = |other: &PlaybookName| other.as_str().eq_ignore_ascii_case(name.as_str());
+    match tx.playbooks().list()?.into_iter().find(|p| same(&p.name)) {
+        Some(other) if other.name != *name => Err(Error::new(
+            Kind::Exists,
+            format!("there is a playbook {} already", other.name),
+        )
+        .hint(format!(
+            "push to {}, or choose a name that differs by more than case",
+            other.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// What the checks are given, its passwords read.
 struct Checks<'a> {
     variables: &'a [ExtraVar],
     vaults: Vec<Vault>,
+    /// The user's own name of a single file, which is checked under another.
+    shown: Option<String>,
 }
 
 impl<'a> Checks<'a> {
-    fn of(services: &Services<'_>, options: &'a CheckOptions) -> Result<Self, Error> {
+    fn of(
+        services: &Services<'_>,
+        options: &'a CheckOptions,
+        shown: Option<String>,
+    ) -> Result<Self, Error> {
         let typed = &options.vault_passwords;
         Ok(Checks {
             variables: &options.variables,
             vaults: secrets::vaults(services.env, &options.vault_ids, typed)?,
+            shown,
         })
+    }
+
+    fn name(&self, text: &str) -> String {
+        match &self.shown {
+            Some(shown) => {
+                text.replace(&format!("{}:", content::SINGLE_ENTRY), &format!("{shown}:"))
+            }
+            None => text.to_owned(),
+        }
+    }
+
+    fn named(&self, texts: Vec<String>) -> Vec<String> {
+        texts.iter().map(|t| self.name(t)).collect()
     }
 
     /// Ansible's own syntax check; its warnings.
     fn syntax(&self, services: &Services<'_>, content: &Content) -> Result<Vec<String>, Error> {
         let engine = lifecycle::engine_for_checks(*services)?;
-        runner::check_syntax(&engine, content, self.variables, &self.vaults)
+        match runner::check_syntax(&engine, content, self.variables, &self.vaults) {
+            Ok(warnings) => Ok(self.named(warnings)),
+            Err(e) => Err(Error {
+                message: self.name(&e.message),
+                ..e
+            }),
+        }
     }
 
     fn lint(&self, services: &Services<'_>, content: &Content) -> Result<Lint, Error> {
-        runner::lint(services.env, services.paths, content, &self.vaults)
+        let lint = runner::lint(services.env, services.paths, content, &self.vaults)?;
+        Ok(match lint {
+            Lint::Findings(findings) => Lint::Findings(self.named(findings)),
+            not_run @ Lint::NotRun(_) => not_run,
+        })
     }
 }
 
@@ -202,13 +261,17 @@ fn looks_like(line: &str, mark: &str) -> bool {
 }
 
 pub fn validate(services: &Services<'_>, request: ValidateRequest) -> Result<Validation, Error> {
-    let content = match request.what {
-        ValidateWhat::Stored { name, version } => load(services, &name, version)?.1,
-        ValidateWhat::Path(path) => content::read(&path, request.entry.as_deref())?,
-        ValidateWhat::Stdin(bytes) => content::single(bytes)?,
+    let (content, shown) = match request.what {
+        ValidateWhat::Stored { name, version } => (load(services, &name, version)?.1, None),
+        ValidateWhat::Path(path) => {
+            let content = content::read(&path, request.entry.as_deref())?;
+            let shown = content::shown_as(&content, &path);
+            (content, shown)
+        }
+        ValidateWhat::Stdin(bytes) => (content::single(bytes)?, None),
     };
-    let checks = Checks::of(services, &request.check)?;
-    let mut warnings = leaks(&content);
+    let checks = Checks::of(services, &request.check, shown)?;
+    let mut warnings = checks.named(leaks(&content));
     warnings.extend(checks.syntax(services, &content)?);
     let (mut checks_run, mut not_run) = (
         vec!["ansible-playbook --syntax-check".to_owned()],

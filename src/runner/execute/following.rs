@@ -100,9 +100,9 @@ impl Execution<'_, '_> {
         err.rest();
         self.output(OutputStream::Stdout, &mut out.lines);
         self.output(OutputStream::Stderr, &mut err.lines);
-        if !self.listeners.progress().has_stats() {
-            // It broke off, say since one of its workers was killed: the tasks
-            // of the others would go on beside the next run.
+        if self.listeners.progress().broke_off() {
+            // Say since one of its workers was killed: the tasks of the others
+            // would go on beside the next run.
             processes::kill_all(KILL_LIMIT);
         }
         if let Some((cancel, _)) = cancelled {
