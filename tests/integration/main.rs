@@ -4,6 +4,7 @@
 mod accepted;
 mod again;
 mod bad_input;
+mod cases;
 mod cli;
 mod engine;
 mod engine_claims;

@@ -81,14 +81,8 @@ fn a_newer_store_is_refused_and_its_file_unchanged() {
     assert_eq!(std::fs::read(paths.database()).unwrap(), before);
 }
 
-#[test]
-fn an_older_store_says_init_and_is_backed_up_before_the_upgrade() {
-    let dir = tempfile::tempdir().unwrap();
-    let paths = fresh(dir.path());
-    let db = rusqlite::Connection::open(paths.database()).unwrap();
-    // As the first build left it, with a run.
-    db.execute_batch(
-        "DROP TABLE playbook_defaults;
+/// Makes of a store of this build one as the first build left it.
+pub const FIRST_BUILD: &str = "DROP TABLE playbook_defaults;
          ALTER TABLE playbooks DROP COLUMN last_version;
          DROP INDEX runs_queued_at;
          DROP INDEX runs_changed;
@@ -96,8 +90,17 @@ fn an_older_store_says_init_and_is_backed_up_before_the_upgrade() {
          DROP INDEX run_hosts_address_changed;
          ALTER TABLE runs DROP COLUMN exit_code;
          ALTER TABLE runs DROP COLUMN changed_hosts;
-         DELETE FROM refinery_schema_history WHERE version > 1;
-         INSERT INTO playbooks (name, default_version, updated_at) VALUES ('p', 3, 0), ('q', 1, 0);
+         DELETE FROM refinery_schema_history WHERE version > 1;";
+
+#[test]
+fn an_older_store_says_init_and_is_backed_up_before_the_upgrade() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = fresh(dir.path());
+    let db = rusqlite::Connection::open(paths.database()).unwrap();
+    // As the first build left it, with a run.
+    db.execute_batch(&format!(
+        "{FIRST_BUILD} {}",
+        "INSERT INTO playbooks (name, default_version, updated_at) VALUES ('p', 3, 0), ('q', 1, 0);
          INSERT INTO playbook_versions (name, version, digest, kind, entry, size_bytes, author,
            packaged, content, created_at)
          SELECT n.name, v.value, '', 'file', 'p', 0, 'u', 0, x'', 0
@@ -107,8 +110,8 @@ fn an_older_store_says_init_and_is_backed_up_before_the_upgrade() {
                 (2, 'u', 'playbook.default', 'playbook p', '{\"version\": 3}');
          INSERT INTO runs (status, ending, playbook, version, digest, requester_user,
            requester_host, requester_pid, check_mode, request, queued_at)
-         VALUES ('failed', 'task_failed', 'p', 1, '', 'u', 'h', 1, 0, '{}', 0)",
-    )
+         VALUES ('failed', 'task_failed', 'p', 1, '', 'u', 'h', 1, 0, '{}', 0)"
+    ))
     .unwrap();
     drop(db);
     let e = open_writer(&paths, CLOCK, &env()).err().unwrap();
