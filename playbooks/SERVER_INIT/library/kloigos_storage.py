@@ -22,7 +22,6 @@ short_description: Volumes of the compute units
 options:
   units: {description: List of compute_id and storage_mount_path., type: list, elements: dict, required: true}
   vg: {description: Volume group named by the operator., type: str, default: ""}
-  confirmed_vg: {description: Volume group that the operator was shown and confirmed., type: str, default: ""}
   disks: {description: Disks that the operator named., type: list, elements: str, default: []}
   size_gib: {description: Size of each volume in GiB; an even split without., type: int}
 author: Kloigos
@@ -169,8 +168,6 @@ def choose_group(host, lvm, params):
     if len(earlier) == 1:
         return earlier[0], []
     roomy = [name for name, row in lvm.vgs.items() if int(row["vg_free"]) >= int(row["vg_extent_size"])]
-    if len(roomy) == 1 and params["confirmed_vg"] == roomy[0]:
-        return roomy[0], []
     if len(roomy) == 1:
         hint = ("The volume group %s has free space but was not confirmed: "
                 "name it with `--vg %s`, or name unused disks with `--disk DEV`." % (roomy[0], roomy[0]))
@@ -294,7 +291,6 @@ def main():
     module = AnsibleModule(
         argument_spec={"units": {"type": "list", "elements": "dict", "required": True},
                        "vg": {"type": "str", "default": ""},
-                       "confirmed_vg": {"type": "str", "default": ""},
                        "disks": {"type": "list", "elements": "str", "default": []},
                        "size_gib": {"type": "int"}},
         supports_check_mode=True)
