@@ -96,7 +96,10 @@ impl Server {
     /// As a reader shows it when the process of its run has died: the next
     /// writing command records the same.
     pub fn as_interrupted(mut self) -> Self {
-        if let Ok(change) = self.end_init(false) {
+        let change = self
+            .end_init(false)
+            .or_else(|_| self.end_decommission(false));
+        if let Ok(change) = change {
             self.status = change.to();
             self.status_reason = Some(crate::domain::run::INTERRUPTED.to_owned());
         }
@@ -121,10 +124,69 @@ impl Server {
                 "another run is at it: `kloigos server show {}` names it",
                 self.hostname
             ))),
-            ServerStatus::Decommissioning
-            | ServerStatus::Decommissioned
-            | ServerStatus::DecommissionFail => Err(self.wrong("initialise")),
+            ServerStatus::Decommissioned => Err(self.wrong("initialise").hint(format!(
+                "`kloigos server recommission {}` takes it back",
+                self.hostname
+            ))),
+            ServerStatus::Decommissioning | ServerStatus::DecommissionFail => {
+                Err(self.wrong("initialise"))
+            }
         }
+    }
+
+    /// `server recommission`: the same as init, with the units as they were.
+    pub fn begin_recommission(&self) -> Result<Change<ServerStatus>, WrongState> {
+        match self.status {
+            ServerStatus::Decommissioned => {
+                Ok(Change::new(self.status, ServerStatus::Initializing))
+            }
+            _ => Err(self.wrong("recommission").hint(
+                "only a DECOMMISSIONED server is; `kloigos server init` repairs a READY one",
+            )),
+        }
+    }
+
+    /// `server decommission`, also again after a failed one.
+    pub fn begin_decommission(
+        &self,
+        live_allocations: usize,
+    ) -> Result<Change<ServerStatus>, WrongState> {
+        if live_allocations > 0 {
+            return Err(self.home_to("decommission", live_allocations));
+        }
+        match self.status {
+            ServerStatus::Ready | ServerStatus::DecommissionFail => {
+                Ok(Change::new(self.status, ServerStatus::Decommissioning))
+            }
+            _ => Err(self.wrong("decommission")),
+        }
+    }
+
+    /// The end of a decommission run, good or bad.
+    pub fn end_decommission(&self, succeeded: bool) -> Result<Change<ServerStatus>, WrongState> {
+        match self.status {
+            ServerStatus::Decommissioning => Ok(Change::new(
+                self.status,
+                if succeeded {
+                    ServerStatus::Decommissioned
+                } else {
+                    ServerStatus::DecommissionFail
+                },
+            )),
+            _ => Err(self.wrong("end the decommissioning of")),
+        }
+    }
+
+    fn home_to(&self, action: &'static str, live_allocations: usize) -> WrongState {
+        WrongState::new(
+            action,
+            self.subject(),
+            format!("home to {live_allocations} allocation(s)"),
+        )
+        .hint(format!(
+            "list them with `kloigos alloc list --server {}`",
+            self.hostname
+        ))
     }
 
     /// The end of an init run, good or bad.
@@ -154,21 +216,14 @@ impl Server {
             };
         }
         if live_allocations > 0 {
-            return Err(WrongState::new(
-                "remove",
-                self.subject(),
-                format!("home to {live_allocations} allocation(s)"),
-            )
-            .hint(format!(
-                "list them with `kloigos alloc list --server {}`",
-                self.hostname
-            ))
-            .hint("if the hardware is gone for good, `--lost` closes them on your word"));
+            return Err(self
+                .home_to("remove", live_allocations)
+                .hint("if the hardware is gone for good, `--lost` closes them on your word"));
         }
         match self.status {
             ServerStatus::Registered | ServerStatus::InitFail | ServerStatus::Decommissioned => Ok(()),
             ServerStatus::Ready => Err(self.wrong("remove").hint(
-                "Kloigos' settings and volumes are still on the host; if the hardware is gone or was wiped, use `--lost`",
+                "Kloigos' settings and volumes are still on the host: `kloigos server decommission` takes them away; if the hardware is gone or was wiped, use `--lost`",
             )),
             _ => Err(self.wrong("remove")),
         }

@@ -64,7 +64,9 @@ pub(super) fn request(
     let name = PlaybookName::parse(lifecycle.as_str())?;
     let version = tx.playbooks().get(&name, None)?.ok_or_else(|| {
         Error::not_found(format!("the store has no playbook {name}"))
-            .hint("`kloigos init` loads the packaged ones")
+            .hint(format!(
+                "`kloigos init` loads the packaged ones; your own comes with `kloigos playbook push {lifecycle} FILE`"
+            ))
     })?;
     let content = tx.playbooks().content(&version)?;
     let mut request = RunRequest {
@@ -109,6 +111,11 @@ pub(super) fn settle(tx: &Tx<'_>, run: RunId, outcome: Option<&RunOutcome>) -> R
     };
     let data = outcome.and_then(|o| o.data.as_ref());
     for server in tx.servers().by_run(run)? {
+        if server.status == ServerStatus::Decommissioning {
+            let change = server.end_decommission(succeeded)?;
+            tx.servers()
+                .set_status(&server.hostname, change, Some(run), reason)?;
+        }
         if server.status != ServerStatus::Initializing {
             continue;
         }

@@ -10,10 +10,11 @@ use super::{Done, LifecycleOptions, Services, lifecycle};
 use crate::domain::allocation::Allocation;
 use crate::domain::compute_unit::{ComputeUnit, CuStatus};
 use crate::domain::event::Event;
-use crate::domain::lifecycle::{Lifecycle, server_init};
+use crate::domain::lifecycle::{Lifecycle, common, server_init};
 use crate::domain::name::{AllocationId, Hostname};
 use crate::domain::report::{Report, Reporter};
-use crate::domain::server::{NewServer, Server, StorageWish};
+use crate::domain::server::{NewServer, Server, ServerStatus, StorageWish};
+use crate::domain::transition::Change;
 use crate::error::{Error, Kind};
 use crate::runner;
 use crate::store::events::EventFilter;
@@ -201,23 +202,94 @@ pub fn init(
     reporter: &mut dyn Reporter,
 ) -> Result<Done<Server>, Error> {
     check_storage_names(amend.vg.as_deref(), &amend.disks)?;
-    let server = services.store.read(|tx| find(tx, hostname))?;
-    let _ = server.begin_init()?;
+    let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_init()?);
+    let amend = |tx: &Tx<'_>| amend_storage(tx, hostname, &amend);
+    let lifecycle = Lifecycle::ServerInit;
+    act(
+        services, hostname, lifecycle, &begin, &amend, options, reporter,
+    )
+}
+
+/// Runs SERVER_INIT on a decommissioned server, with the units that it had.
+pub fn recommission(
+    services: &Services<'_>,
+    hostname: &Hostname,
+    options: &LifecycleOptions,
+    reporter: &mut dyn Reporter,
+) -> Result<Done<Server>, Error> {
+    let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_recommission()?);
+    let lifecycle = Lifecycle::ServerInit;
+    act(
+        services,
+        hostname,
+        lifecycle,
+        &begin,
+        &|_| Ok(()),
+        options,
+        reporter,
+    )
+}
+
+/// Runs SERVER_DECOMM. Refused while allocations live there.
+pub fn decommission(
+    services: &Services<'_>,
+    hostname: &Hostname,
+    options: &LifecycleOptions,
+    reporter: &mut dyn Reporter,
+) -> Result<Done<Server>, Error> {
+    let begin =
+        |tx: &Tx<'_>, server: &Server| Ok(server.begin_decommission(live_on(tx, hostname)?.len())?);
+    let lifecycle = Lifecycle::ServerDecomm;
+    act(
+        services,
+        hostname,
+        lifecycle,
+        &begin,
+        &|_| Ok(()),
+        options,
+        reporter,
+    )
+}
+
+type Begin<'b> = &'b dyn Fn(&Tx<'_>, &Server) -> Result<Change<ServerStatus>, Error>;
+
+/// One lifecycle run on one server. `before` changes what the store says of it,
+/// in the transaction in which the run begins.
+fn act(
+    services: &Services<'_>,
+    hostname: &Hostname,
+    lifecycle: Lifecycle,
+    begin: Begin<'_>,
+    before: &dyn Fn(&Tx<'_>) -> Result<(), Error>,
+    options: &LifecycleOptions,
+    reporter: &mut dyn Reporter,
+) -> Result<Done<Server>, Error> {
+    let server = services.store.read(|tx| {
+        let server = find(tx, hostname)?;
+        let _ = begin(tx, &server)?;
+        Ok::<_, Error>(server)
+    })?;
     let engine = lifecycle::engine(*services)?;
     // A host that does not answer is the run's to tell.
     let _ = learn_host_key(services, &server, reporter);
 
     let (run, request) = services.store.write(|tx| {
-        amend_storage(tx, hostname, &amend)?;
+        before(tx)?;
         let server = find(tx, hostname)?;
-        let change = server.begin_init()?;
-        let units = tx.compute_units().list(Some(hostname))?;
+        let change = begin(tx, &server)?;
+        let variables = match lifecycle {
+            Lifecycle::ServerInit => {
+                let units = tx.compute_units().list(Some(hostname))?;
+                server_init(&server, &units, &tx.owner_id()?)
+            }
+            _ => common(&server, &tx.owner_id()?),
+        };
         let request = lifecycle::request(
             tx,
-            Lifecycle::ServerInit,
+            lifecycle,
             subject(hostname),
             &server,
-            server_init(&server, &units, &tx.owner_id()?),
+            variables,
             options,
         )?;
         let run = runner::register(tx, services.paths, services.env, &request)?;

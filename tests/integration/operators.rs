@@ -163,6 +163,60 @@ fn a_mistyped_group_in_an_own_playbook_is_a_failure() {
     assert_eq!(state(&p), "DEALLOCATED");
 }
 
+fn decomm_in(group: &str) -> String {
+    let that = [SERVER, &["compute_units is undefined"]].concat();
+    own(
+        group,
+        &that,
+        "    - name: The mark is gone
+      ansible.builtin.file:
+        path: \"{{ dir }}/mark\"
+        state: absent
+",
+    )
+}
+
+#[test]
+fn an_own_playbook_decommissions_a_server_that_comes_back_with_its_units() {
+    let p = with_own();
+    let decommission = ["server", "decommission", "alpha", "--yes"];
+    let none = p.run(&decommission).exits(3);
+    assert!(
+        none.stderr.contains("playbook push SERVER_DECOMM"),
+        "{}",
+        none.stderr
+    );
+    p.push("SERVER_DECOMM", &decomm_in("target"));
+    p.json(&["alloc", "create", "web", "--key", &p.key()]);
+    let refused = p.run(&decommission).exits(4);
+    assert!(
+        refused.stderr.contains("1 allocation"),
+        "{}",
+        refused.stderr
+    );
+    p.json(&["alloc", "delete", "web", "--yes"]);
+
+    p.push("SERVER_DECOMM", &decomm_in("tragte"));
+    p.run(&decommission).exits(1);
+    let state = || p.json(&["server", "show", "alpha"])["status"].clone();
+    assert_eq!(state(), "DECOMMISSION_FAIL");
+    assert!(p.path().join("mark").exists());
+    p.run(&["playbook", "rollback", "SERVER_DECOMM"]).exits(0);
+    p.run(&["server", "decommission", "alpha"]).exits(2);
+    p.run(&decommission).exits(0);
+    assert_eq!(state(), "DECOMMISSIONED");
+    assert!(!p.path().join("mark").exists());
+    p.run(&["alloc", "create", "web", "--key", &p.key()])
+        .exits(12);
+
+    p.run(&["server", "recommission", "alpha"]).exits(0);
+    assert_eq!(state(), "READY");
+    p.json(&["alloc", "create", "web", "--key", &p.key()]);
+    p.json(&["alloc", "delete", "web", "--yes"]);
+    p.run(&decommission).exits(0);
+    p.run(&["server", "remove", "alpha", "--yes"]).exits(0);
+}
+
 /// The variables that the store gave to the latest run.
 fn given(p: &Program) -> Value {
     p.json(&["runs", "list", "--limit", "1"])[0]["request"]["store_variables"].clone()

@@ -1,8 +1,10 @@
 //! Servers: registered, initialised, shown, forgotten.
 
 mod add;
+mod decommission;
 mod init;
 mod list;
+mod recommission;
 mod remove;
 mod show;
 pub(in crate::commands) mod view;
@@ -23,6 +25,8 @@ pub enum ServerCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Init(init::InitArgs),
+    Decommission(decommission::DecommissionArgs),
+    Recommission(recommission::RecommissionArgs),
     Remove(remove::RemoveArgs),
 }
 
@@ -33,6 +37,8 @@ impl ServerCommand {
             ServerCommand::List(args) => list::run(cx, args),
             ServerCommand::Show(args) => show::run(cx, args),
             ServerCommand::Init(args) => init::run(cx, args),
+            ServerCommand::Decommission(args) => decommission::run(cx, args),
+            ServerCommand::Recommission(args) => recommission::run(cx, args),
             ServerCommand::Remove(args) => remove::run(cx, args),
         }
     }
