@@ -42,7 +42,8 @@ pub fn lint(
         .lines()
         .map(str::trim)
         .filter(|l| !l.is_empty())
-        .map(str::to_owned)
+        // Markup of its own that it leaves without colour.
+        .map(|l| l.replace("[/]", ""))
         .collect();
     // It exits with 2 for findings and for a command line that it does not
     // know alike; only what it found tells them apart.

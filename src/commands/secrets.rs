@@ -191,6 +191,14 @@ fn read(cx: &Context, path: &Path, ask: &mut SecretAsk) -> Result<(), Error> {
         Error::usage(format!("cannot read the secrets of {shown}: {why}"))
             .hint("write lines of key=value, or a YAML or JSON mapping; a file encrypted with ansible-vault goes with `-e @FILE`")
     })?;
+    // What Ansible would make of a template nobody here knows, so nobody could
+    // hide it.
+    if let Some(name) = secret::template(&known) {
+        return Err(Error::usage(format!(
+            "the secret `{name}` of {shown} has braces in it, which Ansible would take for a template"
+        ))
+        .hint("write it as a line key=value, in a file of such lines: those are taken literally"));
+    }
     ask.files.push(SecretFile::of(text, known));
     Ok(())
 }

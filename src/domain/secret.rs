@@ -182,6 +182,18 @@ pub fn is_lines(text: &str) -> bool {
         })
 }
 
+/// The first of the variables with a value that would be a template.
+pub fn template(values: &Map<String, Value>) -> Option<&str> {
+    let is = |value: &Value| {
+        let texts = texts(value);
+        texts
+            .iter()
+            .any(|t| ["{{", "{%", "{#"].iter().any(|m| t.contains(m)))
+    };
+    let found = values.iter().find(|(_, value)| is(value));
+    found.map(|(name, _)| name.as_str())
+}
+
 /// The texts in a value that are worth hiding: `true` and `null` are not.
 pub fn texts(value: &Value) -> Vec<String> {
     match value {

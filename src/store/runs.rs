@@ -519,6 +519,27 @@ impl Runs<'_> {
             .map_err(self.0.wrap())
     }
 
+    /// The run before this one on the host, if it was cut short there.
+    pub fn cut_before(&self, id: RunId, host: &str) -> Result<Option<RunId>, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "SELECT h.run_id, r.status FROM run_hosts h JOIN runs r ON r.id = h.run_id
+                 WHERE h.host = ?1 AND h.run_id < ?2 AND NOT r.check_mode
+                 ORDER BY h.run_id DESC LIMIT 1",
+            )
+            .and_then(|mut s| {
+                s.query_row(params![host, id.0], |r| {
+                    let status: String = r.get(1)?;
+                    let cut = ["cancelled", "interrupted"].contains(&status.as_str());
+                    Ok(cut.then_some(RunId(r.get(0)?)))
+                })
+                .optional()
+            })
+            .map(Option::flatten)
+            .map_err(self.0.wrap())
+    }
+
     pub fn failures(&self, id: RunId) -> Result<Vec<Failure>, StoreError> {
         self.0
             .conn()

@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::view;
 use crate::context::Context;
 use crate::domain::playbook::ContentKind;
-use crate::domain::run::RunId;
-use crate::error::Error;
+use crate::domain::run::{RunEnding, RunId};
+use crate::error::{Error, Kind};
 use crate::ops;
 use crate::ops::runs::{Look, RunContent, RunDetail, TaskSummary};
-use crate::ui::{Cell, Format, Table, Tone, View, column, duration};
+use crate::ui::{Cell, Format, Table, Tone, View, column, count, duration};
 
 /// Show a run: hosts, tasks, failures, timing
 #[derive(Debug, Args)]
@@ -75,7 +75,15 @@ pub fn run(cx: &Context, args: ShowArgs) -> Result<(), Error> {
         }
         view.section("Hosts", view::hosts(&detail.hosts))
             .section("Tasks", tasks(&detail.tasks))
-    })
+    })?;
+    let silent = looks.iter().flatten().filter(|l| l.not_asked.is_some());
+    match silent.count() {
+        0 => Ok(()),
+        n => Err(Error::new(
+            Kind::WouldEnd(RunEnding::Unreachable),
+            format!("{} could not be asked", count(n, "host")),
+        )),
+    }
 }
 
 fn at_work(view: View, looks: &[Look]) -> View {
@@ -147,30 +155,36 @@ fn failures(mut view: View, detail: &RunDetail) -> View {
 }
 
 fn tasks(tasks: &[TaskSummary]) -> Table {
-    Table::new([
+    type Count = fn(&TaskSummary) -> u32;
+    // Columns that would be all zeros say nothing.
+    let rare: [(&'static str, Count, Tone); 5] = [
+        ("failed", |t| t.failed, Tone::Bad),
+        ("unreachable", |t| t.unreachable, Tone::Bad),
+        ("skipped", |t| t.skipped, Tone::Plain),
+        ("rescued", |t| t.rescued, Tone::Warn),
+        ("ignored", |t| t.ignored, Tone::Warn),
+    ];
+    let shown: Vec<_> = rare
+        .into_iter()
+        .filter(|(_, of, _)| tasks.iter().any(|t| of(t) > 0))
+        .collect();
+    let columns = [
         column("no").right(),
         column("task").wraps(),
         column("took").right(),
-        column("ok").right().optional(2),
+        column("ok").right(),
         column("changed").right(),
-        column("failed").right(),
-        column("unreachable").right().optional(4),
-        column("skipped").right().optional(3),
-        column("rescued").right().optional(6),
-        column("ignored").right().optional(5),
-    ])
-    .rows(tasks.iter().map(|t| {
-        vec![
+    ];
+    let more = shown.iter().map(|(name, _, _)| column(name).right());
+    Table::new(columns.into_iter().chain(more).collect::<Vec<_>>()).rows(tasks.iter().map(|t| {
+        let mut row = vec![
             Cell::new(t.task.0),
             Cell::new(&t.name),
             Cell::new(duration(Duration::from_millis(t.duration_ms))),
             Cell::count(t.ok, Tone::Good),
             Cell::count(t.changed, Tone::Changed),
-            Cell::count(t.failed, Tone::Bad),
-            Cell::count(t.unreachable, Tone::Bad),
-            Cell::count(t.skipped, Tone::Plain),
-            Cell::count(t.rescued, Tone::Warn),
-            Cell::count(t.ignored, Tone::Warn),
-        ]
+        ];
+        row.extend(shown.iter().map(|(_, of, tone)| Cell::count(of(t), *tone)));
+        row
     }))
 }

@@ -91,6 +91,18 @@ pub fn fields(cx: &Context, run: &Run) -> Vec<(&'static str, Cell)> {
         ("variables", Cell::new(variables(&run.request))),
         ("request", Cell::new(said(&without_variables(&run.request)))),
     ]);
+    if let Some(hooks) = run.request.get("ssh_credential_hook") {
+        let hook = |which: &str| {
+            let hook = hooks.get(which)?;
+            let name = hook.get("playbook")?.as_str()?;
+            Some(format!("{which} {name}@{}", hook.get("version")?))
+        };
+        let both: Vec<String> = ["prepare", "cleanup"]
+            .into_iter()
+            .filter_map(hook)
+            .collect();
+        fields.push(("credentials", Cell::new(both.join(", "))));
+    }
     if let Some(stored) = run.request.get("store_variables") {
         fields.push(("from store", Cell::new(said(stored))));
     }
@@ -128,6 +140,7 @@ fn without_variables(request: &Value) -> Value {
         map.remove("variables");
         map.remove("store_variables");
         map.remove("secrets");
+        map.remove("ssh_credential_hook");
     }
     rest
 }

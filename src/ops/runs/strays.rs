@@ -61,5 +61,11 @@ pub fn strays(services: &Services<'_>, id: RunId) -> Result<Vec<Look>, Error> {
         _ => run.ended_at.map_or(0, |at| now.since(at).as_secs()),
     };
     let started_ago = now.since(started_at).as_secs();
-    runner::look_for_strays(&engine, request, &hosts, started_ago, ended_ago)
+    let mut looks = runner::look_for_strays(&engine, request, &hosts, started_ago, ended_ago)?;
+    if run.request.get("ssh_credential_hook").is_some() {
+        for why in looks.iter_mut().filter_map(|l| l.not_asked.as_mut()) {
+            why.push_str(" (the run logged in with credentials of its own, which are gone; this login is yours)");
+        }
+    }
+    Ok(looks)
 }

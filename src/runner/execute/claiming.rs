@@ -10,7 +10,7 @@ use super::super::claims::{Attempt, HostClaims, HostKey, Line};
 use super::{End, Execution, OnClaimed, POLL};
 use crate::ansible::events::PlayHost;
 use crate::ansible::launch;
-use crate::domain::run::Wait;
+use crate::domain::run::{RunId, Wait};
 use crate::domain::run_event::{RunEvent, RunHost, WaitsFor};
 use crate::error::{Error, Kind};
 
@@ -154,6 +154,7 @@ impl Execution<'_, '_> {
         }
         self.claim(wanted, claims, signals, child).await?;
         self.begin(on_claimed).map_err(End::Failed)?;
+        self.warn_of_cut_runs(hosts).map_err(End::Failed)?;
         let own = hosts.iter().filter(|h| !h.delegate);
         if own.clone().count() > 0 || hosts.is_empty() {
             let event = RunEvent::Claimed {
@@ -172,6 +173,31 @@ impl Execution<'_, '_> {
                 Some(_) => self.listeners.count(&event),
                 None => self.emit(event),
             }
+        }
+        Ok(())
+    }
+
+    /// A task that was sent to a host runs there to its end, also after a
+    /// cancel: it may still be at work beside this run.
+    fn warn_of_cut_runs(&mut self, hosts: &[PlayHost]) -> Result<(), Error> {
+        let id = self.id;
+        let cut = self.engine.store.read(|tx| {
+            let mut cut: Vec<(RunId, String)> = Vec::new();
+            for host in hosts.iter().filter(|h| !h.is_local()) {
+                if let Some(run) = tx.runs().cut_before(id, &host.name)?
+                    && !cut.iter().any(|(known, _)| *known == run)
+                {
+                    cut.push((run, host.name.clone()));
+                }
+            }
+            Ok::<_, Error>(cut)
+        })?;
+        for (run, host) in cut {
+            self.emit(RunEvent::Warning {
+                text: format!(
+                    "run {run} was cut short on {host}, and its task may still be at work there: `kloigos runs show {run} --probe` asks"
+                ),
+            });
         }
         Ok(())
     }

@@ -223,7 +223,7 @@ fn next(model: &Model, end: &End) -> Vec<String> {
                 format!("kloigos runs retry {run}"),
             ]
         }
-        (None, false) if end.hosts.is_empty() => vec![show],
+        (None, false) if end.hosts.is_empty() || end.ending == RunEnding::NoHosts => vec![show],
         (None, false) => vec![show, format!("kloigos runs retry {run}")],
     }
 }
