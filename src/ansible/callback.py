@@ -38,6 +38,8 @@ DIFF_LIMIT = 64 * 1024
 HIDDEN = "its output is hidden by no_log"
 # Before a text is cut: what is left of a key would not be known for one.
 PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+# Tasks that bring hosts or further tasks.
+LATER = ("add_host", "group_by", "include_tasks", "include_role")
 DEBUG = ("debug", "ansible.builtin.debug", "ansible.legacy.debug")
 # Of a debug task's result these are not what it says.
 NOT_SAID = {"changed", "failed", "skipped", "skip_reason", "results", "warnings", "deprecations", "exception"}
@@ -256,6 +258,7 @@ class CallbackModule(CallbackBase):
         self.disabled = self.channel is None
         self.plays = []
         self.play = None
+        self.ssh_only = os.environ.get("KLOIGOS_SSH_ONLY") == "1"
         # Only told what would be done.
         self.explains = os.environ.get("KLOIGOS_EXPLAIN") == "1"
         self.asked = None
@@ -278,9 +281,9 @@ class CallbackModule(CallbackBase):
             if names:
                 self.refuse("the play `%s` asks for %s" % (play.get_name(), ", ".join(names)), names)
 
-    def refuse(self, text, names=()):
+    def refuse(self, text, names=(), asks=True):
         """Without a terminal Ansible would take an answer that nobody gave."""
-        self.send("refused", text=text, variables=list(names))
+        self.send("refused", text=text, variables=list(names), asks=asks)
         if not self.explains:
             self.channel.end()
 
@@ -410,7 +413,16 @@ class CallbackModule(CallbackBase):
             sys.stderr.write("kloigos: the hosts of a play cannot be told: %r\n" % (error,))
             self.channel.end()
 
+    def refuse_connection(self, task):
+        """A way in that does not go through ssh has nothing of this run's credentials."""
+        given = task.vars.get("ansible_connection") or task.connection
+        name = given.rpartition(".")[2] if isinstance(given, str) else ""
+        if self.ssh_only and name not in ("", "ssh", "smart", "local"):
+            self.refuse("the task `%s` uses the connection %s, which does not log in with the run's own SSH credentials"
+                        % (task.get_name().strip(), name), asks=False)
+
     def task_start(self, task):
+        self.refuse_connection(task)
         self.refuse_pause(self.play, task)
         self.claim_delegates(task)
 
@@ -423,6 +435,9 @@ class CallbackModule(CallbackBase):
             self.tell_play(play, hosts)
             for task in tasks_of(play.compile()):
                 self.refuse_pause(play, task)
+                if task.action.rpartition(".")[2] in LATER:
+                    self.send("warning", text="what the task `%s` brings, hosts of it too, is only known when it runs"
+                              % task.get_name().strip())
             for host in hosts + self.delegates_of(play):
                 wanted.setdefault(host["name"], host)
         self.send("claim", hosts=list(wanted.values()))

@@ -50,6 +50,8 @@ pub enum Message {
         text: String,
         /// What `-e` would answer.
         variables: Vec<String>,
+        /// Whether it is a question that stands in the way.
+        asks: bool,
     },
     Task {
         task: u32,

@@ -35,6 +35,8 @@ pub struct Launch<'a> {
     /// Scratch of Ansible on this machine.
     pub local_tmp: &'a Path,
     pub purpose: Purpose,
+    /// Other connections than ssh are refused.
+    pub ssh_only: bool,
 }
 
 /// What an ansible-playbook is started for.
@@ -236,6 +238,7 @@ pub fn start(launch: &Launch<'_>, env: &Env) -> Result<Running, AnsibleError> {
         .env_clear()
         .envs(environment(env, launch))
         .env("KLOIGOS_EVENTS_FD", theirs.as_raw_fd().to_string())
+        .env("KLOIGOS_SSH_ONLY", if launch.ssh_only { "1" } else { "0" })
         .env(
             "KLOIGOS_EXPLAIN",
             match launch.purpose {

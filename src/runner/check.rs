@@ -79,6 +79,7 @@ pub fn check_syntax(
                 known_hosts: &engine.paths.known_hosts(),
                 local_tmp: &files.local_tmp(),
                 purpose: Purpose::Run,
+                ssh_only: false,
             },
             engine.env,
         )?;

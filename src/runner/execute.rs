@@ -139,7 +139,10 @@ struct Execution<'x, 'e> {
 
 /// Never passed in silence, and never waited for by a process without a
 /// terminal.
-pub(super) fn refused(text: &str, variables: &[String]) -> Error {
+pub(super) fn refused(text: &str, variables: &[String], asks: bool) -> Error {
+    if !asks {
+        return Error::new(Kind::Refused, plain(text));
+    }
     let error = Error::new(
         Kind::Refused,
         format!("{}, and a run never asks", plain(text)),

@@ -81,10 +81,14 @@ pub fn explain(engine: &Engine<'_>, request: &RunRequest) -> Result<Explained, E
                 hosts,
             }),
             Message::Claim { hosts: told } => hosts = Some(told),
-            Message::Refused { text, variables } => {
+            Message::Refused {
+                text,
+                variables,
+                asks,
+            } => {
                 explained
                     .refusals
-                    .push(super::execute::refused(&text, &variables));
+                    .push(super::execute::refused(&text, &variables, asks));
             }
             Message::Warning { text } => explained.warnings.push(masker.text(&text).into_owned()),
             _ => {}

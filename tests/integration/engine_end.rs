@@ -182,16 +182,25 @@ fn after_a_cancel_a_probe_says_what_is_still_at_work_on_the_host() {
     assert!(ran.stderr.contains("runs show 1 --probe"), "{}", ran.stderr);
     drop(two);
 
-    let looks = p.json(&["runs", "show", "1", "--probe"])["at_work"].clone();
+    let asked = p.run(&["runs", "show", "1", "--probe", "--format", "json"]);
+    let looks = asked.exits(6).json()["at_work"].clone();
     assert_eq!(looks[0]["host"], "one");
     assert!(looks[0].to_string().contains(&nap.0), "{looks}");
     assert!(looks[1]["not_asked"].is_string(), "{looks}");
+    let quick = SAY.replace("hosts: all", "hosts: one");
+    p.push("say", &quick);
+    let next = p.run(&["run", "say", "-i", &inventory]).exits(0);
+    assert!(
+        next.stderr.contains("run 1 was cut short on one"),
+        "{}",
+        next.stderr
+    );
     for left in nap.sleepers() {
         let pid = Pid::from_raw(i32::try_from(left).unwrap()).unwrap();
         let _ = kill_process(pid, Signal::KILL);
     }
     until(10, "the sleepers are gone", || nap.sleepers().is_empty());
-    let shown = p.run(&["runs", "show", "1", "--probe"]).exits(0).stdout;
+    let shown = p.run(&["runs", "show", "1", "--probe"]).exits(6).stdout;
     assert!(shown.contains("nothing on one"), "{shown}");
     assert!(shown.contains("two could not be asked"), "{shown}");
 }

@@ -198,3 +198,14 @@ fn what_was_planted_where_the_credentials_go_is_refused() {
     assert!(ran.stderr.contains("left no id_key"), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(p.path().join("mine")).unwrap().count(), 0);
 }
+
+#[test]
+fn a_task_that_would_go_around_the_credentials_is_refused() {
+    let b = Broker::new("127.0.0.1");
+    let around = "- name: Around\n  ansible.builtin.raw: echo in\n  vars:\n    ansible_connection: paramiko_ssh\n";
+    let ran = b.work(around, &b.any_key()).exits(7);
+    assert!(ran.stderr.contains("paramiko_ssh"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("never asks"), "{}", ran.stderr);
+    assert!(b.revoked() && b.jobs().is_empty());
+    b.work(TOUCH, &b.any_key()).exits(0);
+}

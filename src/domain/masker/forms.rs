@@ -25,6 +25,21 @@ pub(super) fn of(text: &str) -> Vec<String> {
         !c.is_alphanumeric() && !"_-./:@%+=,\n".contains(c)
     }));
     forms.push(backslashed(text, |c| "\"\\$`".contains(c)));
+    // Regular expressions, as Python escapes them.
+    forms.push(backslashed(text, |c| {
+        "()[]{}?*+-|^$\\.&~# \t\n\r\u{b}\u{c}".contains(c)
+    }));
+    // XML and HTML, as Jinja and as others write them.
+    let xml = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    forms.push(xml.replace('"', "&#34;").replace('\'', "&#39;"));
+    forms.push(xml.replace('"', "&quot;").replace('\'', "&apos;"));
+    forms.push(xml);
+    // What PowerShell takes as an encoded command.
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    forms.extend(base64(&wide));
     // A single quoted string of YAML.
     forms.push(text.replace('\'', "''"));
     for keep in ["", "/", "/:@!$&'()*+,;=~"] {
@@ -187,6 +202,9 @@ mod tests {
             "it%27s+%22a%22+%C3%A9/%241",
             "it%27s%20%22a%22%20%c3%a9%2f%241",
             "aXQncyAiYSIgw6kvJDE=",
+            "it&#39;s &#34;a&#34; é/$1",
+            "it's\\ \"a\"\\ é/\\$1",
+            "aQB0ACcAcwAgACIAYQAiACAA6QAvACQAMQA=",
         ] {
             assert!(forms.iter().any(|f| f == wanted), "{wanted}\n{forms:#?}");
         }

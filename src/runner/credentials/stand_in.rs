@@ -23,63 +23,55 @@ fn pattern(name: &str) -> String {
         .chars()
         .map(|c| format!("[{}{}]", c.to_ascii_uppercase(), c.to_ascii_lowercase()))
         .collect();
-    format!("{letters}[=\\ ]*")
+    format!("{letters}[=\\ \\\"]*")
 }
 
+/// Options of ssh that add to what logs in, whoever names them first.
+const ADDS: [&str; 5] = [
+    "identityfile",
+    "certificatefile",
+    "include",
+    "pkcs11provider",
+    "securitykeyprovider",
+];
+
 /// Keys add up, whoever names them, so other keys are taken out of the
-/// arguments. Another configuration may name keys too: it is read only if the
-/// inventory asks for it and the playbook brings none. A connection that is
-/// shared with other runs would let in without any key.
+/// arguments, which are read as ssh itself reads them: clustered flags and
+/// attached values too. Another configuration may name keys as well: it is read
+/// only if the inventory asks for it and the playbook brings none, and without
+/// those lines. A connection that is shared with other runs would let in
+/// without any key.
 pub(super) fn ssh(ssh: &Path, options: &[String], control: &Path, config: Option<&Path>) -> String {
     let options: String = options.iter().map(|o| format!(" -o {}", word(o))).collect();
-    let keys = format!("{}|{}", pattern("identityfile"), pattern("certificatefile"));
-    let path = pattern("controlpath");
     let control = control.display().to_string();
-    let control_option = word(&format!("ControlPath=\"{control}/%C\""));
     let (given_config, default_config) = match config {
-        Some(path) => (
-            "shift; n=$((n - 1)); continue",
-            word(&path.to_string_lossy()),
+        Some(path) => (String::new(), word(&path.to_string_lossy())),
+        None => (
+            format!(
+                "config={control}/config.$$\n        sed -E '/^[[:space:]]*({}|controlpath|identityagent)([[:space:]=\"]|$)/Id' \"$OPTARG\" >\"$config\" || exit 255\n        add -F \"$config\"",
+                ADDS.join("|")
+            ),
+            "none".to_owned(),
         ),
-        None => ("config=given", "none".to_owned()),
     };
-    let ssh = word(&ssh.to_string_lossy());
-    format!(
-        "#!/bin/sh
-# Of one run of kloigos: ssh with the credentials of this run and no others.
-n=$#
-config=
-control=
-while [ \"$n\" -gt 0 ]; do
-    a=$1
-    shift
-    n=$((n - 1))
-    if [ \"$n\" -gt 0 ]; then
-        case $a in
-        -i | -S) shift; n=$((n - 1)); continue ;;
-        -F) {given_config} ;;
-        -o)
-            case $1 in
-            {keys}) shift; n=$((n - 1)); continue ;;
-            {path})
-                case $1 in
-                *{control}/*) control=given ;;
-                *) shift; n=$((n - 1)); continue ;;
-                esac ;;
-            esac ;;
-        -o*)
-            case ${{a#-o}} in
-            {keys}|{path}) continue ;;
-            esac ;;
-        esac
-    fi
-    set -- \"$@\" \"$a\"
-done
-[ -n \"$control\" ] || set -- -o {control_option} \"$@\"
-[ -n \"$config\" ] || set -- -F {default_config} \"$@\"
-exec {ssh}{options} \"$@\"
-"
-    )
+    let script = include_str!("ssh.sh");
+    [
+        ("@GIVEN_CONFIG@", given_config),
+        ("@KEYS@", ADDS.map(pattern).join("|")),
+        ("@CONTROL_PATH@", pattern("controlpath")),
+        (
+            "@CONTROL_OPTION@",
+            word(&format!("ControlPath=\"{control}/%C\"")),
+        ),
+        ("@CONTROL@", control),
+        ("@DEFAULT_CONFIG@", default_config),
+        ("@SSH@", word(&ssh.to_string_lossy())),
+        ("@OPTIONS@", options),
+    ]
+    .iter()
+    .fold(script.to_owned(), |script, (mark, text)| {
+        script.replace(mark, text)
+    })
 }
 
 #[cfg(test)]
@@ -120,7 +112,8 @@ mod tests {
         let rest = [
             "-o",
             "ControlPath=\"/tmp/kl-x/abc\"",
-            "-tt",
+            "-t",
+            "-t",
             "web",
             "/bin/sh -c 'echo -i $HOME'",
         ];
@@ -130,25 +123,47 @@ mod tests {
             "identityfile=/other",
             "-i",
             "/other",
+            "-i/other",
+            "-4i/other",
+            "-vi",
+            "/other",
             "-o",
             "CertificateFile /c",
+            "-o",
+            "  IdentityFile=/other",
             "-oIdentityFile=/other",
+            "-o",
+            "Include /theirs",
             "-o",
             "ControlPath=~/.ssh/shared",
             "-S",
             "/shared",
-            "-F",
-            "/theirs",
+            "-S/shared",
+            "-p",
+            "22",
+            "-o",
+            "ProxyCommand=sh -c 'nc it\\'s %h'",
+        ];
+        let mut expected = vec![
+            "-C",
+            "-4",
+            "-v",
+            "-p",
+            "22",
+            "-o",
+            "ProxyCommand=sh -c 'nc it\\'s %h'",
         ];
         given.extend(rest);
-        let mut expected = vec![own[0], own[1], "-C", "-F", "/theirs"];
         expected.extend(rest);
-        assert_eq!(passed(None, &given), expected);
-
-        let mut expected = vec![own[0], own[1], "-F", "/ours", "-C"];
-        expected.extend(rest);
-        assert_eq!(passed(Some("/ours"), &given), expected);
-
+        let with = |config: &'static str| {
+            let mut all = vec![own[0], own[1], "-F", config];
+            all.extend(&expected);
+            all
+        };
+        assert_eq!(passed(None, &given), with("none"));
+        let mut more = vec!["-F", "/theirs", "-F/theirs"];
+        more.extend(&given);
+        assert_eq!(passed(Some("/ours"), &more), with("/ours"));
         assert_eq!(
             passed(None, &["web"]),
             [
@@ -161,5 +176,28 @@ mod tests {
                 "web"
             ]
         );
+    }
+
+    #[test]
+    fn a_configuration_that_is_given_is_read_without_its_keys() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = dir.path().join("config");
+        std::fs::write(
+            &config,
+            "Host *\n  IdentityFile /other\n\tidentityfile=/other\nInclude more\n  ProxyJump jump\n",
+        )
+        .unwrap();
+        let script = ssh(Path::new("/bin/cat"), &[], dir.path(), None)
+            .replace("exec '/bin/cat'", "cat \"$config\"; :");
+        let path = dir.path().join("ssh");
+        std::fs::write(&path, script).unwrap();
+        let out = std::process::Command::new("/bin/sh")
+            .arg(&path)
+            .arg(format!("-F{}", config.display()))
+            .arg("web")
+            .output()
+            .unwrap();
+        let kept = String::from_utf8_lossy(&out.stdout);
+        assert_eq!(kept, "Host *\n  ProxyJump jump\n", "{out:?}");
     }
 }

@@ -148,8 +148,12 @@ impl Execution<'_, '_> {
                 hosts,
             },
             Message::NoHosts => return None,
-            Message::Refused { text, variables } => {
-                self.refused = Some(refused(&text, &variables));
+            Message::Refused {
+                text,
+                variables,
+                asks,
+            } => {
+                self.refused = Some(refused(&text, &variables, asks));
                 return None;
             }
             Message::Task {

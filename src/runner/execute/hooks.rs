@@ -197,8 +197,12 @@ impl Execution<'_, '_> {
         for message in messages {
             match message {
                 Message::Claim { hosts } if !hosts.is_empty() => return Ok(hosts),
-                Message::Refused { text, variables } => {
-                    return Err(End::Failed(refused(&text, &variables)));
+                Message::Refused {
+                    text,
+                    variables,
+                    asks,
+                } => {
+                    return Err(End::Failed(refused(&text, &variables, asks)));
                 }
                 _ => {}
             }
