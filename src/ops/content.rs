@@ -176,22 +176,28 @@ fn relative(root: &Path, path: &Path) -> String {
     parts.join("/")
 }
 
-/// Writes the files under `dir`, which is made if missing; nothing that is
-/// there is replaced.
-pub fn write_new(content: &Content, dir: &Path) -> Result<(), Error> {
+/// Writes a single file to `to`, or into it where it is a directory; a bundle's
+/// files under `to`, which is made if missing. Nothing that is there is
+/// replaced.
+pub fn write_new(content: &Content, to: &Path) -> Result<(), Error> {
+    let single = content.kind == ContentKind::File && !to.is_dir();
+    let place = |file: &ContentFile| match single {
+        true => to.to_owned(),
+        false => to.join(&file.path),
+    };
     for file in &content.files {
-        let path = dir.join(&file.path);
+        let path = place(file);
         if path.symlink_metadata().is_ok() {
             return Err(Error::new(
                 crate::error::Kind::Exists,
                 format!("{} is already there", path.display()),
             )
-            .hint("export into an empty directory"));
+            .hint("export to a name that is free; a bundle into an empty directory"));
         }
     }
     for file in &content.files {
-        let path = dir.join(&file.path);
-        if let Some(parent) = path.parent() {
+        let path = place(file);
+        if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
             std::fs::create_dir_all(parent)
                 .map_err(fs::FsError::of("make the directory", parent))?;
         }

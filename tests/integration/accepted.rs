@@ -150,13 +150,19 @@ fn what_ansible_accepts_is_accepted_and_kept_byte_for_byte() {
         let ran = p.run(&["playbook", "push", name, file.to_str().unwrap()]);
         let ran = ran.exits(0);
         assert!(
-            ran.stderr.contains("duplicate") && ran.stderr.contains("playbook.yml:1"),
+            ran.stderr.contains("duplicate") && ran.stderr.contains("odd.yml:1"),
             "told with its place: {}",
             ran.stderr
         );
         p.run(&["playbook", "export", name, name]).exits(0);
-        let back = std::fs::read(p.path().join(name).join("playbook.yml")).unwrap();
+        let back = std::fs::read(p.path().join(name)).unwrap();
         assert_eq!(back, bytes, "{name}");
+        // Nothing is replaced, and a directory is gone into.
+        p.run(&["playbook", "export", name, name]).exits(11);
+        let dir = format!("{name}-dir");
+        std::fs::create_dir(p.path().join(&dir)).unwrap();
+        p.run(&["playbook", "export", name, &dir]).exits(0);
+        assert!(p.path().join(dir).join("playbook.yml").exists());
     }
 }
 
@@ -164,13 +170,13 @@ fn what_ansible_accepts_is_accepted_and_kept_byte_for_byte() {
 fn what_ansible_refuses_is_shown_with_line_and_column() {
     let p = Program::initialised();
     for (text, place) in [
-        ("---\n- hosts: all\n\ttasks: []\n", "playbook.yml:3:1"),
+        ("---\n- hosts: all\n\ttasks: []\n", "bad.yml:3:1"),
         (
             "---\n- hosts: all\n  tasks:\n    - nosuchmodule: {}\n",
-            "playbook.yml:4:7",
+            "bad.yml:4:7",
         ),
-        ("---\n- hosts: all\n  taskz: []\n", "playbook.yml:3:3"),
-        ("---\n- hosts: \"{{ a\"\n  tasks: []\n", "playbook.yml:2:10"),
+        ("---\n- hosts: all\n  taskz: []\n", "bad.yml:3:3"),
+        ("---\n- hosts: \"{{ a\"\n  tasks: []\n", "bad.yml:2:10"),
     ] {
         let file = p.file("bad.yml", text);
         let ran = p.run(&["playbook", "push", "bad", &file]).exits(2);
@@ -193,7 +199,7 @@ fn a_variable_in_hosts_that_only_the_run_has_is_a_warning() {
         .collect();
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(
-        warnings[0].starts_with("playbook.yml:3:10: ") && warnings[0].contains("target"),
+        warnings[0].contains("later.yml:3:10: ") && warnings[0].contains("target"),
         "{warnings:?}"
     );
     let given = p.json(&[
@@ -215,5 +221,5 @@ fn a_variable_in_hosts_that_only_the_run_has_is_a_warning() {
     // What comes after it is still checked.
     let bad = p.file("bad.yml", &text.replace("ansible.builtin.debug", "nosuch"));
     let ran = p.run(&["playbook", "push", "bad", &bad]).exits(2);
-    assert!(ran.stderr.contains("playbook.yml:6:7"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("bad.yml:6:7"), "{}", ran.stderr);
 }

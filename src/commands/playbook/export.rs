@@ -15,7 +15,7 @@ pub struct ExportArgs {
     /// Name of the playbook
     name: PlaybookName,
 
-    /// Where to write it; must not be there yet
+    /// Where to write it: a file, or a directory for a bundle. Nothing is replaced
     #[arg(value_name = "PATH")]
     to: PathBuf,
 

@@ -220,7 +220,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// Text that looks like a private key or a token, by file.
+/// What looks like a private key, a token or a password, by file.
 fn leaks(content: &Content) -> Vec<String> {
     const MARKS: &[(&str, &str)] = &[
         ("PRIVATE KEY-----", "a private key"),
@@ -231,6 +231,11 @@ fn leaks(content: &Content) -> Vec<String> {
     ];
     let mut found = Vec::new();
     for file in &content.files {
+        let name = file.path.rsplit('/').next().unwrap_or_default();
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        if name.contains("vault_pass") || name == ".vault" {
+            found.push(format!("{} looks like a vault password", file.path));
+        }
         let text = String::from_utf8_lossy(&file.bytes);
         for (number, line) in text.lines().enumerate() {
             for (mark, what) in MARKS {
