@@ -396,6 +396,8 @@ fn the_example_of_the_readme_works_as_it_stands() {
     let bin = p.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_kloigos"), bin.join("kloigos")).unwrap();
+    // The stand-in is a single file; the packaged playbook makes the directory.
+    std::fs::create_dir(p.path().join("server-init")).unwrap();
     let editor = bin.join("editor");
     let text = "#!/bin/sh\nsed -i 's/{{ runtime_profile }} on/ours on/' \"$1\"\n";
     std::fs::write(&editor, text).unwrap();
