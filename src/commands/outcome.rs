@@ -3,8 +3,11 @@
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::domain::report::Reporter;
 use crate::domain::run::{RunEnding, RunOutcome};
 use crate::error::{Error, Kind};
+use crate::ops::Done;
+use crate::ui::View;
 
 /// The JSON of a lifecycle command: the resource as it now is, and its run.
 #[derive(Serialize)]
@@ -12,6 +15,23 @@ pub struct Ended<'a, T> {
     #[serde(flatten)]
     pub value: &'a T,
     pub run: Option<&'a RunOutcome>,
+}
+
+/// Does a lifecycle operation with its progress on the screen, shows what
+/// became of the resource, and gives its run's end.
+pub fn act<T: Serialize>(
+    cx: &Context,
+    view: impl FnOnce(&Context, &T) -> View,
+    operation: impl FnOnce(&mut dyn Reporter) -> Result<Done<T>, Error>,
+) -> Result<(), Error> {
+    // The display is gone before anything is shown.
+    let done = operation(&mut *cx.ui.progress())?;
+    let ended = Ended {
+        value: &done.value,
+        run: Some(&done.run),
+    };
+    cx.ui.show(&ended, || view(cx, &done.value))?;
+    exit(cx, &done.run)
 }
 
 /// Success, or an error that carries the ending's exit code. Its story has

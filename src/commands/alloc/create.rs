@@ -80,14 +80,8 @@ pub fn run(cx: &Context, args: CreateArgs) -> Result<(), Error> {
         tags: arguments::tags(args.tags)?,
     };
     let opened = cx.writer()?;
-    let mut progress = cx.ui.progress();
-    let done = ops::allocations::create(
-        &opened.services(),
-        new,
-        &args.wait.lifecycle(cx),
-        &mut *progress,
-    )?;
-    drop(progress);
-    view::done(cx, &done)?;
-    outcome::exit(cx, &done.run)
+    let options = args.wait.lifecycle(cx);
+    outcome::act(cx, view::one, |progress| {
+        ops::allocations::create(&opened.services(), new, &options, progress)
+    })
 }

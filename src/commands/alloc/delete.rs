@@ -35,14 +35,8 @@ pub fn run(cx: &Context, args: DeleteArgs) -> Result<(), Error> {
             allocation.id, allocation.login_user, allocation.server
         ),
     )?;
-    let mut progress = cx.ui.progress();
-    let done = ops::allocations::delete(
-        &services,
-        &args.id,
-        &args.wait.lifecycle(cx),
-        &mut *progress,
-    )?;
-    drop(progress);
-    view::done(cx, &done)?;
-    outcome::exit(cx, &done.run)
+    let options = args.wait.lifecycle(cx);
+    outcome::act(cx, view::one, |progress| {
+        ops::allocations::delete(&services, &args.id, &options, progress)
+    })
 }

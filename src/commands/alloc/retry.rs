@@ -21,14 +21,8 @@ pub struct RetryArgs {
 
 pub fn run(cx: &Context, args: RetryArgs) -> Result<(), Error> {
     let opened = cx.writer()?;
-    let mut progress = cx.ui.progress();
-    let done = ops::allocations::retry(
-        &opened.services(),
-        &args.id,
-        &args.wait.lifecycle(cx),
-        &mut *progress,
-    )?;
-    drop(progress);
-    view::done(cx, &done)?;
-    outcome::exit(cx, &done.run)
+    let options = args.wait.lifecycle(cx);
+    outcome::act(cx, view::one, |progress| {
+        ops::allocations::retry(&opened.services(), &args.id, &options, progress)
+    })
 }

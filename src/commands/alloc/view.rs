@@ -1,22 +1,12 @@
 //! How allocations look.
 
-use crate::commands::outcome::Ended;
 use crate::commands::server;
 use crate::context::Context;
 use crate::domain::allocation::Allocation;
-use crate::error::Error;
-use crate::ops::Done;
 use crate::ui::{Cell, Table, Tone, View, column};
 
-/// The end of a lifecycle command on an allocation.
-pub fn done(cx: &Context, done: &Done<Allocation>) -> Result<(), Error> {
-    cx.ui.show(
-        &Ended {
-            value: &done.value,
-            run: Some(&done.run),
-        },
-        || View::new().fields(fields(cx, &done.value)),
-    )
+pub fn one(cx: &Context, allocation: &Allocation) -> View {
+    View::new().fields(fields(cx, allocation))
 }
 
 pub fn table(allocations: &[Allocation]) -> Table {

@@ -1,5 +1,6 @@
 //! The history of runs.
 
+mod again;
 mod cancel;
 mod diff;
 mod follow;

@@ -122,10 +122,8 @@ pub fn run(cx: &Context, args: AddArgs) -> Result<(), Error> {
     };
     let opened = cx.writer()?;
     let services = opened.services();
-    let mut progress = cx.ui.progress();
-    let server = ops::servers::add(&services, new, &mut *progress)?;
     if args.no_init {
-        drop(progress);
+        let server = ops::servers::add(&services, new, &mut *cx.ui.progress())?;
         cx.ui.show(
             &Ended {
                 value: &server,
@@ -139,14 +137,10 @@ pub fn run(cx: &Context, args: AddArgs) -> Result<(), Error> {
         ));
         return Ok(());
     }
-    let done = ops::servers::init(
-        &services,
-        &args.host,
-        StorageAmend::default(),
-        &args.wait.lifecycle(cx),
-        &mut *progress,
-    )?;
-    drop(progress);
-    view::done(cx, &done)?;
-    outcome::exit(cx, &done.run)
+    let options = args.wait.lifecycle(cx);
+    outcome::act(cx, view::one, |progress| {
+        ops::servers::add(&services, new, progress)?;
+        let amend = StorageAmend::default();
+        ops::servers::init(&services, &args.host, amend, &options, progress)
+    })
 }

@@ -30,14 +30,8 @@ pub fn run(cx: &Context, args: DecommissionArgs) -> Result<(), Error> {
     ops::servers::show(&services, &args.host)?;
     let consequence = format!("This takes everything of Kloigos off {}.", args.host);
     cx.ui.confirm(args.host.as_str(), &consequence)?;
-    let mut progress = cx.ui.progress();
-    let done = ops::servers::decommission(
-        &services,
-        &args.host,
-        &args.wait.lifecycle(cx),
-        &mut *progress,
-    )?;
-    drop(progress);
-    view::done(cx, &done)?;
-    outcome::exit(cx, &done.run)
+    let options = args.wait.lifecycle(cx);
+    outcome::act(cx, view::one, |progress| {
+        ops::servers::decommission(&services, &args.host, &options, progress)
+    })
 }

@@ -41,15 +41,8 @@ pub fn run(cx: &Context, args: InitArgs) -> Result<(), Error> {
         adopt: args.adopt,
     };
     let opened = cx.writer()?;
-    let mut progress = cx.ui.progress();
-    let done = ops::servers::init(
-        &opened.services(),
-        &args.host,
-        amend,
-        &args.wait.lifecycle(cx),
-        &mut *progress,
-    )?;
-    drop(progress);
-    view::done(cx, &done)?;
-    outcome::exit(cx, &done.run)
+    let options = args.wait.lifecycle(cx);
+    outcome::act(cx, view::one, |progress| {
+        ops::servers::init(&opened.services(), &args.host, amend, &options, progress)
+    })
 }

@@ -24,14 +24,8 @@ pub struct RecommissionArgs {
 pub fn run(cx: &Context, args: RecommissionArgs) -> Result<(), Error> {
     let opened = cx.writer()?;
     let services = opened.services();
-    let mut progress = cx.ui.progress();
-    let done = ops::servers::recommission(
-        &services,
-        &args.host,
-        &args.wait.lifecycle(cx),
-        &mut *progress,
-    )?;
-    drop(progress);
-    view::done(cx, &done)?;
-    outcome::exit(cx, &done.run)
+    let options = args.wait.lifecycle(cx);
+    outcome::act(cx, view::one, |progress| {
+        ops::servers::recommission(&services, &args.host, &options, progress)
+    })
 }

@@ -2,23 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::commands::outcome::Ended;
 use crate::context::Context;
 use crate::domain::server::Server;
-use crate::error::Error;
-use crate::ops::Done;
 use crate::ui::{Cell, Tone, View};
-
-/// The end of a lifecycle command on a server.
-pub fn done(cx: &Context, done: &Done<Server>) -> Result<(), Error> {
-    cx.ui.show(
-        &Ended {
-            value: &done.value,
-            run: Some(&done.run),
-        },
-        || one(cx, &done.value),
-    )
-}
 
 pub fn one(cx: &Context, server: &Server) -> View {
     let address = match server.port {
