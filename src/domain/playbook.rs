@@ -58,3 +58,9 @@ pub struct Content {
     pub entry: String,
     pub files: Vec<ContentFile>,
 }
+
+impl Content {
+    pub fn file(&self, path: &str) -> Option<&ContentFile> {
+        self.files.iter().find(|f| f.path == path)
+    }
+}

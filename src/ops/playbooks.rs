@@ -66,15 +66,9 @@ pub(super) fn find(
         ))
         .hint(format!("`kloigos playbook versions {name}` shows them")),
         _ => {
-            let lower = name.as_str().to_ascii_lowercase();
-            let near = tx
-                .playbooks()
-                .list()?
-                .into_iter()
-                .find(|p| p.name.as_str().to_ascii_lowercase() == lower);
             let error = Error::not_found(format!("there is no playbook {name}"));
-            match near {
-                Some(near) => error.hint(format!("did you mean {}?", near.name)),
+            match in_other_case(tx, name)? {
+                Some(near) => error.hint(format!("did you mean {near}?")),
                 None if matches!(
                     name.as_str(),
                     "list" | "show" | "output" | "follow" | "cancel"
@@ -86,6 +80,13 @@ pub(super) fn find(
             }
         }
     })
+}
+
+/// The playbook whose name differs from this one only in case.
+fn in_other_case(tx: &Tx<'_>, name: &PlaybookName) -> Result<Option<PlaybookName>, Error> {
+    let names = tx.playbooks().list()?.into_iter().map(|p| p.name);
+    let same = |other: &PlaybookName| other.as_str().eq_ignore_ascii_case(name.as_str());
+    Ok(names.filter(|other| other != name).find(same))
 }
 
 pub fn list(services: &Services<'_>) -> Result<Vec<Playbook>, Error> {
@@ -121,9 +122,9 @@ pub fn show(
     version: Option<u32>,
 ) -> Result<PlaybookDetail, Error> {
     let (version, content) = load(services, name, version)?;
-    let entry = content.files.iter().find(|f| f.path == content.entry);
     Ok(PlaybookDetail {
-        entry_text: entry
+        entry_text: content
+            .file(&content.entry)
             .map(|f| String::from_utf8_lossy(&f.bytes).into_owned())
             .unwrap_or_default(),
         files: content

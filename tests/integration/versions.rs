@@ -187,6 +187,11 @@ fn an_edit_makes_a_version_unless_the_text_comes_back_as_it_was() {
     let script = "echo talking to the terminal; sed -i 's/one/four/' \"$1\"; \
                   stat -c %a \"$(dirname \"$1\")\"/.. > mode; touch \"$1~\"";
     let edited = edit(&p, script, &["words", "-m", "four", "--format", "json"]).exits(0);
+    assert!(
+        edited.stderr.contains("another version is the default"),
+        "{}",
+        edited.stderr
+    );
     let edited = edited.json();
     assert_eq!(edited["edited"], 1);
     assert_eq!(edited["pushed"]["version"], 4);

@@ -5,8 +5,7 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::check::CheckArgs;
-use super::push;
+use super::push::{self, NewVersionArgs};
 use crate::context::Context;
 use crate::domain::name::PlaybookName;
 use crate::env::Env;
@@ -36,20 +35,8 @@ pub struct EditArgs {
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
 
-    /// What is new in it
-    #[arg(long, short, value_name = "MSG")]
-    message: Option<String>,
-
-    /// Make it the default version
-    #[arg(long)]
-    default: bool,
-
     #[command(flatten)]
-    check: CheckArgs,
-
-    /// Refuse what would only be a warning
-    #[arg(long)]
-    strict: bool,
+    new: NewVersionArgs,
 }
 
 pub fn run(cx: &Context, args: EditArgs) -> Result<(), Error> {
@@ -57,20 +44,18 @@ pub fn run(cx: &Context, args: EditArgs) -> Result<(), Error> {
         name: args.name,
         version: args.version,
         file: args.file,
-        message: args.message,
-        make_default: args.default,
-        check: args.check.options(cx)?,
-        strict: args.strict,
+        message: args.new.message,
+        make_default: args.new.default,
+        check: args.new.check.options(cx)?,
+        strict: args.new.strict,
     };
     let opened = cx.writer()?;
     let edited = ops::playbooks::edit(&opened.services(), request, &mut |path| open(cx, path))?;
-    if let Some(pushed) = &edited.pushed {
-        for warning in &pushed.warnings {
-            cx.ui.warning(warning);
-        }
-    } else {
-        cx.ui
-            .note("nothing was changed, so there is no new version");
+    match &edited.pushed {
+        Some(pushed) => push::warn(cx, pushed),
+        None => cx
+            .ui
+            .note("nothing was changed, so there is no new version"),
     }
     cx.ui.show(&edited, || match &edited.pushed {
         Some(pushed) => push::view(pushed),
@@ -81,7 +66,11 @@ pub fn run(cx: &Context, args: EditArgs) -> Result<(), Error> {
             ),
             ("version", Cell::new("unchanged")),
         ]),
-    })
+    })?;
+    if let Some(pushed) = &edited.pushed {
+        push::say_what_runs(cx, pushed);
+    }
+    Ok(())
 }
 
 /// The editor's command line; it may have options, as in `code --wait`.

@@ -28,24 +28,31 @@ pub struct PushArgs {
     #[arg(value_name = "PATH|-")]
     path: PathBuf,
 
-    /// What is new in it
-    #[arg(long, short, value_name = "MSG")]
-    message: Option<String>,
-
     /// The file in a directory that Ansible is given [default: playbook.yml]
     #[arg(long, value_name = "FILE")]
     entry: Option<String>,
 
+    #[command(flatten)]
+    new: NewVersionArgs,
+}
+
+/// Of every command that pushes a version.
+#[derive(Debug, Args)]
+pub(super) struct NewVersionArgs {
+    /// What is new in it
+    #[arg(long, short, value_name = "MSG")]
+    pub(super) message: Option<String>,
+
     /// Make it the default version
     #[arg(long)]
-    default: bool,
+    pub(super) default: bool,
 
     #[command(flatten)]
-    check: CheckArgs,
+    pub(super) check: CheckArgs,
 
     /// Refuse what would only be a warning
     #[arg(long)]
-    strict: bool,
+    pub(super) strict: bool,
 }
 
 pub fn run(cx: &Context, args: PushArgs) -> Result<(), Error> {
@@ -58,19 +65,23 @@ pub fn run(cx: &Context, args: PushArgs) -> Result<(), Error> {
         name: args.name,
         source,
         entry: args.entry,
-        message: args.message,
-        make_default: args.default,
-        check: args.check.options(cx)?,
-        strict: args.strict,
+        message: args.new.message,
+        make_default: args.new.default,
+        check: args.new.check.options(cx)?,
+        strict: args.new.strict,
     };
     let opened = cx.writer()?;
     let pushed = ops::playbooks::push(&opened.services(), request)?;
-    for warning in &pushed.warnings {
-        cx.ui.warning(warning);
-    }
+    warn(cx, &pushed);
     cx.ui.show(&pushed, || view(&pushed))?;
     say_what_runs(cx, &pushed);
     Ok(())
+}
+
+pub(super) fn warn(cx: &Context, pushed: &Pushed) {
+    for warning in &pushed.warnings {
+        cx.ui.warning(warning);
+    }
 }
 
 /// A new version that nothing runs yet is easily taken for one that does.

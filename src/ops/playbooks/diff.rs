@@ -8,7 +8,7 @@ use similar::TextDiff;
 
 use super::{find, load};
 use crate::domain::name::PlaybookName;
-use crate::domain::playbook::{Content, ContentFile, PlaybookVersion};
+use crate::domain::playbook::{ContentFile, PlaybookVersion};
 use crate::error::Error;
 use crate::ops::Services;
 
@@ -65,16 +65,9 @@ pub fn diff(
         .collect();
     let files = paths
         .into_iter()
-        .filter_map(|path| {
-            let sides = (in_content(&old, path), in_content(&new, path));
-            file(&from, &to, path, sides)
-        })
+        .filter_map(|path| file(&from, &to, path, (old.file(path), new.file(path))))
         .collect();
     Ok(Diff { from, to, files })
-}
-
-fn in_content<'c>(content: &'c Content, path: &str) -> Option<&'c ContentFile> {
-    content.files.iter().find(|f| f.path == path)
 }
 
 fn file(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::{find, load};
+use super::{find, in_other_case, load};
 use crate::domain::name::PlaybookName;
 use crate::domain::playbook::{Content, PlaybookVersion};
 use crate::domain::secret::Secret;
@@ -150,17 +150,15 @@ pub fn push(services: &Services<'_>, request: PushRequest) -> Result<Pushed, Err
 
 /// Two names that differ only in case would be taken for one by people.
 fn refuse_other_case(tx: &Tx<'_>, name: &PlaybookName) -> Result<(), Error> {
-    let same = |other: &PlaybookName| other.as_str().eq_ignore_ascii_case(name.as_str());
-    match tx.playbooks().list()?.into_iter().find(|p| same(&p.name)) {
-        Some(other) if other.name != *name => Err(Error::new(
-            Kind::Exists,
-            format!("there is a playbook {} already", other.name),
-        )
-        .hint(format!(
-            "push to {}, or choose a name that differs by more than case",
-            other.name
-        ))),
-        _ => Ok(()),
+    match in_other_case(tx, name)? {
+        Some(other) => {
+            Err(
+                Error::new(Kind::Exists, format!("there is a playbook {other} already")).hint(
+                    format!("push to {other}, or choose a name that differs by more than case"),
+                ),
+            )
+        }
+        None => Ok(()),
     }
 }
 
