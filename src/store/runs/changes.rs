@@ -1,8 +1,8 @@
-//! What changed a host.
+//! What earlier runs did on a host.
 
 use std::net::IpAddr;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
 use super::Runs;
@@ -71,6 +71,29 @@ impl Runs<'_> {
                 })?
                 .collect()
             })
+            .map_err(self.0.wrap())
+    }
+
+    /// The run before this one on the host, if it was cut short there.
+    pub fn cut_before(&self, id: RunId, host: &str) -> Result<Option<RunId>, StoreError> {
+        self.0
+            .conn()
+            .prepare_cached(
+                "SELECT h.run_id, r.status FROM run_hosts h JOIN runs r ON r.id = h.run_id
+                 WHERE h.host = ?1 AND h.run_id < ?2 AND NOT r.check_mode
+                 ORDER BY h.run_id DESC LIMIT 1",
+            )
+            .and_then(|mut s| {
+                s.query_row(params![host, id.0], |r| {
+                    let cut = matches!(
+                        parsed(r, "status")?,
+                        RunStatus::Cancelled | RunStatus::Interrupted
+                    );
+                    Ok(cut.then_some(RunId(r.get("run_id")?)))
+                })
+                .optional()
+            })
+            .map(Option::flatten)
             .map_err(self.0.wrap())
     }
 }
