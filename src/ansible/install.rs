@@ -20,8 +20,6 @@ const PINNED: &str = "ansible-core==2.19.14";
 /// The last line of releases for controllers with Python 3.10.
 const PINNED_OLD_PYTHON: &str = "ansible-core==2.17.14";
 
-const SETTING: &str = crate::domain::settings::ANSIBLE_PLAYBOOK;
-
 /// A suitable ansible-playbook.
 #[derive(Debug, Clone)]
 pub struct Install {
@@ -62,7 +60,7 @@ pub fn locate(setting: &str, dir: &Path, env: &Env) -> Result<Install, AnsibleEr
         let path = PathBuf::from(setting);
         if !fs::is_executable(&path) {
             return Err(AnsibleError::SettingMissing {
-                setting: SETTING,
+                setting: crate::domain::settings::ANSIBLE_PLAYBOOK.name,
                 path,
             });
         }

@@ -70,93 +70,93 @@ const fn def(
     }
 }
 
-pub const ALLOC_UID_RANGE: &str = "alloc.uid_range";
-pub const ANSIBLE_PLAYBOOK: &str = "ansible.playbook_path";
-pub const DATA_RETENTION_DAYS: &str = "data.retention_days";
-pub const HOOK_CLEANUP: &str = "playbooks.ssh_credential_hook.cleanup_playbook";
-pub const HOOK_DIR_ROOT: &str = "playbooks.ssh_credential_hook.dir_root";
-pub const HOOK_ENABLED: &str = "playbooks.ssh_credential_hook.enabled";
-pub const HOOK_PREPARE: &str = "playbooks.ssh_credential_hook.prepare_playbook";
-pub const HOOK_RETAIN: &str = "playbooks.ssh_credential_hook.retain_artifacts_on_failure";
-pub const RUNS_HOST_WAIT: &str = "runs.host_wait_seconds";
-pub const RUNS_MAX_CONCURRENT: &str = "runs.max_concurrent";
-pub const RUNS_OUTPUT_MAX: &str = "runs.output_max_bytes";
-pub const SSH_PRIVATE_KEY: &str = "ssh.private_key_file";
+pub static ALLOC_UID_RANGE: Definition = def(
+    "alloc.uid_range",
+    SettingType::UidRange,
+    "20000-59999",
+    "UIDs that allocations get, the same on every host",
+);
+pub static ANSIBLE_PLAYBOOK: Definition = def(
+    "ansible.playbook_path",
+    SettingType::Path,
+    "",
+    "the ansible-playbook to use; empty: the one on PATH if it is new enough, else the private one",
+);
+pub static DATA_RETENTION_DAYS: Definition = def(
+    "data.retention_days",
+    SettingType::Count,
+    "90",
+    "days after which `runs prune` removes runs, their output, and events",
+);
+pub static HOOK_CLEANUP: Definition = def(
+    "playbooks.ssh_credential_hook.cleanup_playbook",
+    SettingType::OptionalPlaybook,
+    "SSH_CREDENTIAL_CLEANUP",
+    "playbook that takes the SSH credentials of a run back at its end; empty: none",
+);
+pub static HOOK_DIR_ROOT: Definition = def(
+    "playbooks.ssh_credential_hook.dir_root",
+    SettingType::Dir,
+    "/tmp/cpkit/jobs",
+    "where each run gets a directory for its SSH credentials, gone after its end",
+);
+pub static HOOK_ENABLED: Definition = def(
+    "playbooks.ssh_credential_hook.enabled",
+    SettingType::Flag,
+    "false",
+    "whether each run logs in with SSH credentials of its own, made by the prepare playbook",
+);
+pub static HOOK_PREPARE: Definition = def(
+    "playbooks.ssh_credential_hook.prepare_playbook",
+    SettingType::Playbook,
+    "SSH_CREDENTIAL_PREPARE",
+    "playbook that makes the SSH credentials of a run before it",
+);
+pub static HOOK_RETAIN: Definition = def(
+    "playbooks.ssh_credential_hook.retain_artifacts_on_failure",
+    SettingType::Flag,
+    "false",
+    "whether the SSH credentials of a run that did not succeed stay where they are",
+);
+pub static RUNS_HOST_WAIT: Definition = def(
+    "runs.host_wait_seconds",
+    SettingType::Number,
+    "3600",
+    "seconds for which a queued run waits for its hosts",
+);
+pub static RUNS_MAX_CONCURRENT: Definition = def(
+    "runs.max_concurrent",
+    SettingType::Count,
+    "4",
+    "runs that may execute at once",
+);
+pub static RUNS_OUTPUT_MAX: Definition = def(
+    "runs.output_max_bytes",
+    SettingType::Count,
+    "1048576",
+    "bytes of Ansible's output that are stored for each run",
+);
+pub static SSH_PRIVATE_KEY: Definition = def(
+    "ssh.private_key_file",
+    SettingType::Path,
+    "",
+    "private key for the servers' admin users; empty: what ssh itself finds (agent, ~/.ssh)",
+);
 
 /// In the order of their names.
-pub const DEFINITIONS: &[Definition] = &[
-    def(
-        ALLOC_UID_RANGE,
-        SettingType::UidRange,
-        "20000-59999",
-        "UIDs that allocations get, the same on every host",
-    ),
-    def(
-        ANSIBLE_PLAYBOOK,
-        SettingType::Path,
-        "",
-        "the ansible-playbook to use; empty: the one on PATH if it is new enough, else the private one",
-    ),
-    def(
-        DATA_RETENTION_DAYS,
-        SettingType::Count,
-        "90",
-        "days after which `runs prune` removes runs, their output, and events",
-    ),
-    def(
-        HOOK_CLEANUP,
-        SettingType::OptionalPlaybook,
-        "SSH_CREDENTIAL_CLEANUP",
-        "playbook that takes the SSH credentials of a run back at its end; empty: none",
-    ),
-    def(
-        HOOK_DIR_ROOT,
-        SettingType::Dir,
-        "/tmp/cpkit/jobs",
-        "where each run gets a directory for its SSH credentials, gone after its end",
-    ),
-    def(
-        HOOK_ENABLED,
-        SettingType::Flag,
-        "false",
-        "whether each run logs in with SSH credentials of its own, made by the prepare playbook",
-    ),
-    def(
-        HOOK_PREPARE,
-        SettingType::Playbook,
-        "SSH_CREDENTIAL_PREPARE",
-        "playbook that makes the SSH credentials of a run before it",
-    ),
-    def(
-        HOOK_RETAIN,
-        SettingType::Flag,
-        "false",
-        "whether the SSH credentials of a run that did not succeed stay where they are",
-    ),
-    def(
-        RUNS_HOST_WAIT,
-        SettingType::Number,
-        "3600",
-        "seconds for which a queued run waits for its hosts",
-    ),
-    def(
-        RUNS_MAX_CONCURRENT,
-        SettingType::Count,
-        "4",
-        "runs that may execute at once",
-    ),
-    def(
-        RUNS_OUTPUT_MAX,
-        SettingType::Count,
-        "1048576",
-        "bytes of Ansible's output that are stored for each run",
-    ),
-    def(
-        SSH_PRIVATE_KEY,
-        SettingType::Path,
-        "",
-        "private key for the servers' admin users; empty: what ssh itself finds (agent, ~/.ssh)",
-    ),
+pub static DEFINITIONS: &[&Definition] = &[
+    &ALLOC_UID_RANGE,
+    &ANSIBLE_PLAYBOOK,
+    &DATA_RETENTION_DAYS,
+    &HOOK_CLEANUP,
+    &HOOK_DIR_ROOT,
+    &HOOK_ENABLED,
+    &HOOK_PREPARE,
+    &HOOK_RETAIN,
+    &RUNS_HOST_WAIT,
+    &RUNS_MAX_CONCURRENT,
+    &RUNS_OUTPUT_MAX,
+    &SSH_PRIVATE_KEY,
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -174,8 +174,16 @@ pub enum SettingError {
 pub fn find(name: &str) -> Result<&'static Definition, SettingError> {
     DEFINITIONS
         .iter()
+        .copied()
         .find(|d| d.name == name)
         .ok_or_else(|| SettingError::Unknown(name.escape_debug().to_string()))
+}
+
+/// By its name.
+impl fmt::Display for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
 }
 
 impl Definition {
@@ -285,24 +293,24 @@ mod tests {
 
     #[test]
     fn values_are_checked_by_type() {
-        let check = |n: &str, v: &str| find(n).unwrap().check(v);
-        assert!(check(RUNS_MAX_CONCURRENT, "0").is_err());
-        assert!(check(RUNS_MAX_CONCURRENT, "-1").is_err());
-        assert_eq!(check(RUNS_HOST_WAIT, "0").unwrap(), "0");
-        assert!(check(ALLOC_UID_RANGE, "30000-20000").is_err());
-        assert!(check(ALLOC_UID_RANGE, "0-20000").is_err());
-        assert!(check(SSH_PRIVATE_KEY, "id_ed25519").is_err());
-        assert_eq!(check(HOOK_ENABLED, "Yes").unwrap(), "true");
-        assert!(check(HOOK_ENABLED, "1").is_err());
-        assert_eq!(check(HOOK_CLEANUP, "").unwrap(), "");
-        assert!(check(HOOK_PREPARE, "").is_err());
-        assert!(check(HOOK_PREPARE, "ALLOCATION_DELETE").is_err());
+        let check = |d: &Definition, v: &str| d.check(v);
+        assert!(check(&RUNS_MAX_CONCURRENT, "0").is_err());
+        assert!(check(&RUNS_MAX_CONCURRENT, "-1").is_err());
+        assert_eq!(check(&RUNS_HOST_WAIT, "0").unwrap(), "0");
+        assert!(check(&ALLOC_UID_RANGE, "30000-20000").is_err());
+        assert!(check(&ALLOC_UID_RANGE, "0-20000").is_err());
+        assert!(check(&SSH_PRIVATE_KEY, "id_ed25519").is_err());
+        assert_eq!(check(&HOOK_ENABLED, "Yes").unwrap(), "true");
+        assert!(check(&HOOK_ENABLED, "1").is_err());
+        assert_eq!(check(&HOOK_CLEANUP, "").unwrap(), "");
+        assert!(check(&HOOK_PREPARE, "").is_err());
+        assert!(check(&HOOK_PREPARE, "ALLOCATION_DELETE").is_err());
         assert_eq!(
-            check(HOOK_DIR_ROOT, "/run//keys/./x/").unwrap(),
+            check(&HOOK_DIR_ROOT, "/run//keys/./x/").unwrap(),
             "/run/keys/x"
         );
         for wrong in ["", "/", "keys", "/a/../b", "/a\"b", "/a%h"] {
-            assert!(check(HOOK_DIR_ROOT, wrong).is_err(), "{wrong}");
+            assert!(check(&HOOK_DIR_ROOT, wrong).is_err(), "{wrong}");
         }
         assert!(find("nope").is_err());
     }

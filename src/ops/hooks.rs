@@ -6,18 +6,14 @@ use serde_json::json;
 use super::playbooks;
 use crate::domain::name::PlaybookName;
 use crate::domain::settings::{
-    self, HOOK_CLEANUP, HOOK_DIR_ROOT, HOOK_ENABLED, HOOK_PREPARE, HOOK_RETAIN,
+    HOOK_CLEANUP, HOOK_DIR_ROOT, HOOK_ENABLED, HOOK_PREPARE, HOOK_RETAIN,
 };
 use crate::error::{Error, Kind};
 use crate::runner::{HookPlaybook, Hooks, RunRequest};
 use crate::store::Tx;
 
-fn value(tx: &Tx<'_>, name: &str) -> Result<String, Error> {
-    Ok(tx.settings().value(settings::find(name)?)?)
-}
-
 pub(super) fn enabled(tx: &Tx<'_>) -> Result<bool, Error> {
-    Ok(value(tx, HOOK_ENABLED)? == "true")
+    Ok(tx.settings().flag(&HOOK_ENABLED)?)
 }
 
 /// Gives the request its hooks, if they are enabled.
@@ -29,8 +25,9 @@ pub(super) fn attach(tx: &Tx<'_>, request: &mut RunRequest) -> Result<(), Error>
     if !enabled(tx)? {
         return Ok(());
     }
-    let prepare = value(tx, HOOK_PREPARE)?;
-    let cleanup = value(tx, HOOK_CLEANUP)?;
+    let settings = tx.settings();
+    let prepare = settings.value(&HOOK_PREPARE)?;
+    let cleanup = settings.value(&HOOK_CLEANUP)?;
     // A hook by itself, to try it: it works on this machine.
     if [&prepare, &cleanup].contains(&&request.playbook.to_string()) {
         return Ok(());
@@ -70,8 +67,8 @@ pub(super) fn attach(tx: &Tx<'_>, request: &mut RunRequest) -> Result<(), Error>
     request.hooks = Some(Hooks {
         prepare,
         cleanup,
-        dir_root: value(tx, HOOK_DIR_ROOT)?.into(),
-        retain: value(tx, HOOK_RETAIN)? == "true",
+        dir_root: settings.value(&HOOK_DIR_ROOT)?.into(),
+        retain: settings.flag(&HOOK_RETAIN)?,
     });
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::domain::name::PlaybookName;
 use crate::domain::playbook::Content;
 use crate::domain::report::{Report, Reporter};
-use crate::domain::settings;
+use crate::domain::settings::ANSIBLE_PLAYBOOK;
 use crate::env::Env;
 use crate::error::{Error, Kind};
 use crate::fs;
@@ -67,12 +67,7 @@ pub fn initialise(
         reporter.report(&Report::Warning(note.clone()));
     }
     let playbooks = load_packaged(&store, env, packaged::all(), reporter)?;
-    let setting = store.read(|tx| {
-        Ok::<_, Error>(
-            tx.settings()
-                .value(settings::find(settings::ANSIBLE_PLAYBOOK)?)?,
-        )
-    })?;
+    let setting = store.read(|tx| tx.settings().value(&ANSIBLE_PLAYBOOK))?;
     let ansible = runner::prepare_ansible(paths, env, &setting, reporter)?;
     Ok(InitReport {
         store_path: paths.database().display().to_string(),

@@ -12,7 +12,7 @@ use crate::domain::name::PlaybookName;
 use crate::domain::run::{INTERRUPTED, RunId, RunOutcome, RunStatus};
 use crate::domain::secret::SecretVars;
 use crate::domain::server::{HostFacts, Server, ServerStatus};
-use crate::domain::settings;
+use crate::domain::settings::{ANSIBLE_PLAYBOOK, Definition, SSH_PRIVATE_KEY};
 use crate::error::Error;
 use crate::runner::{Engine, RunOptions, RunRequest, TargetServer, Targets, check_key};
 use crate::store::Tx;
@@ -20,14 +20,12 @@ use crate::store::Tx;
 /// Everything that a run needs of this machine, checked before anything is
 /// changed: Ansible there, the key usable.
 pub(super) fn engine(services: Services<'_>) -> Result<Engine<'_>, Error> {
-    let key = setting(services, settings::SSH_PRIVATE_KEY)?;
+    let key = setting(services, &SSH_PRIVATE_KEY)?;
     // Runs with credentials of their own do not use it.
     if !key.is_empty() && !services.store.read(hooks::enabled)? {
         check_key(services.env, std::path::Path::new(&key)).map_err(|e| {
             e.hint(format!(
-                "`kloigos setting set {} FILE` names another, `kloigos setting reset {}` leaves the choice to ssh",
-                settings::SSH_PRIVATE_KEY,
-                settings::SSH_PRIVATE_KEY
+                "`kloigos setting set {SSH_PRIVATE_KEY} FILE` names another, `kloigos setting reset {SSH_PRIVATE_KEY}` leaves the choice to ssh"
             ))
         })?;
     }
@@ -41,14 +39,12 @@ pub(super) fn engine_for_checks(services: Services<'_>) -> Result<Engine<'_>, Er
         services.paths,
         services.clock,
         services.env,
-        &setting(services, settings::ANSIBLE_PLAYBOOK)?,
+        &setting(services, &ANSIBLE_PLAYBOOK)?,
     )
 }
 
-fn setting(services: Services<'_>, name: &str) -> Result<String, Error> {
-    services
-        .store
-        .read(|tx| Ok::<_, Error>(tx.settings().value(settings::find(name)?)?))
+fn setting(services: Services<'_>, definition: &Definition) -> Result<String, Error> {
+    Ok(services.store.read(|tx| tx.settings().value(definition))?)
 }
 
 /// The request of a lifecycle run on one server, with the default version of

@@ -70,7 +70,7 @@ pub fn set(services: &Services<'_>, name: &str, value: &str) -> Result<SettingVi
         if !meta.is_file() {
             return Err(unusable("it is not a file".to_owned()));
         }
-        if name == ANSIBLE_PLAYBOOK {
+        if *definition == ANSIBLE_PLAYBOOK {
             runner::check_ansible(services.paths, services.env, &value)
                 .map_err(|e| unusable(e.message))?;
         }

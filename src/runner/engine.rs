@@ -5,7 +5,9 @@ use std::time::Duration;
 use crate::ansible::{AnsibleError, Install, install};
 use crate::clock::Clock;
 use crate::domain::report::{Report, Reporter};
-use crate::domain::settings;
+use crate::domain::settings::{
+    ANSIBLE_PLAYBOOK, RUNS_HOST_WAIT, RUNS_MAX_CONCURRENT, RUNS_OUTPUT_MAX, SSH_PRIVATE_KEY,
+};
 use crate::env::Env;
 use crate::error::{Error, Kind};
 use crate::paths::Paths;
@@ -47,18 +49,12 @@ impl<'a> Engine<'a> {
             }
         }
         let (host_wait, slots, output_max, key_file) = store.read(|tx| {
-            let value =
-                |name| -> Result<String, Error> { Ok(tx.settings().value(settings::find(name)?)?) };
-            let number = |name| -> Result<u32, Error> {
-                let text = value(name)?;
-                text.parse()
-                    .map_err(|_| Error::usage(format!("setting {name} is `{text}`, not a number")))
-            };
+            let settings = tx.settings();
             Ok::<_, Error>((
-                number(settings::RUNS_HOST_WAIT)?,
-                number(settings::RUNS_MAX_CONCURRENT)?,
-                number(settings::RUNS_OUTPUT_MAX)?,
-                value(settings::SSH_PRIVATE_KEY)?,
+                settings.number(&RUNS_HOST_WAIT)?,
+                settings.number(&RUNS_MAX_CONCURRENT)?,
+                settings.number(&RUNS_OUTPUT_MAX)?,
+                settings.value(&SSH_PRIVATE_KEY)?,
             ))
         })?;
         Ok(Engine {
@@ -94,8 +90,7 @@ pub fn prepare_ansible(
         // What a person has chosen only a person takes back.
         Err(e) if !setting.is_empty() => {
             return Err(Error::from(e).hint(format!(
-                "`kloigos setting reset {}` lets kloigos choose",
-                settings::ANSIBLE_PLAYBOOK
+                "`kloigos setting reset {ANSIBLE_PLAYBOOK}` lets kloigos choose"
             )));
         }
         Err(AnsibleError::Missing) => {}

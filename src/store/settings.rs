@@ -1,7 +1,10 @@
 //! Settings that differ from their defaults.
 
+use std::num::ParseIntError;
+
 use rusqlite::{OptionalExtension, params};
 
+use super::values::damaged;
 use super::{StoreError, Tx};
 use crate::domain::event::NewEvent;
 use crate::domain::settings::Definition;
@@ -14,6 +17,17 @@ impl Settings<'_> {
         Ok(self
             .stored(definition)?
             .unwrap_or_else(|| definition.default.to_owned()))
+    }
+
+    /// That of a count or number.
+    pub fn number(&self, definition: &Definition) -> Result<u32, StoreError> {
+        self.value(definition)?
+            .parse()
+            .map_err(|e: ParseIntError| self.0.wrap()(damaged(definition.name, &e)))
+    }
+
+    pub fn flag(&self, definition: &Definition) -> Result<bool, StoreError> {
+        Ok(self.value(definition)? == "true")
     }
 
     pub fn stored(&self, definition: &Definition) -> Result<Option<String>, StoreError> {

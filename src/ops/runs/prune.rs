@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::domain::event::NewEvent;
 use crate::domain::run::RunId;
-use crate::domain::settings;
+use crate::domain::settings::DATA_RETENTION_DAYS;
 use crate::domain::time::Timestamp;
 use crate::error::{Error, Kind};
 use crate::fs::FsError;
@@ -35,14 +35,10 @@ pub fn old(services: &Services<'_>, age: Option<Duration>, keep: u32) -> Result<
     let age = match age {
         Some(age) => age,
         None => {
-            let name = settings::DATA_RETENTION_DAYS;
-            let text = services
+            let days = services
                 .store
-                .read(|tx| Ok::<_, Error>(tx.settings().value(settings::find(name)?)?))?;
-            let days: u64 = text
-                .parse()
-                .map_err(|_| Error::usage(format!("setting {name} is `{text}`, not a number")))?;
-            Duration::from_secs(days * 86_400)
+                .read(|tx| tx.settings().number(&DATA_RETENTION_DAYS))?;
+            Duration::from_secs(u64::from(days) * 86_400)
         }
     };
     let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
