@@ -9,8 +9,6 @@ mod flow;
 mod forms;
 mod keys;
 
-pub use forms::encode as base64;
-
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
 //! The exact content that a run was given.
 
+use base64ct::{Base64, Encoding as _};
 use serde::Serialize;
 
 use super::find;
-use crate::domain::masker::base64;
 use crate::domain::name::PlaybookName;
 use crate::domain::playbook::{ContentFile, ContentKind};
 use crate::domain::run::RunId;
@@ -70,7 +70,7 @@ pub fn content(services: &Services<'_>, id: RunId) -> Result<RunContent, Error> 
 fn file(file: ContentFile) -> RunFile {
     let (encoding, content) = match std::str::from_utf8(&file.bytes) {
         Ok(text) => (Encoding::Utf8, text.to_owned()),
-        Err(_) => (Encoding::Base64, base64(&file.bytes)),
+        Err(_) => (Encoding::Base64, Base64::encode_string(&file.bytes)),
     };
     RunFile {
         path: file.path,
