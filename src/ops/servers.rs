@@ -1,26 +1,29 @@
-//! Registering, initialising, showing and forgetting servers.
+//! Servers: shown and forgotten here, the rest below.
+
+mod act;
+mod register;
 
 use std::net::IpAddr;
 
 use serde::Serialize;
 
+use super::Services;
 use super::runs::RunSummary;
 use super::truth::Truth;
-use super::{Done, LifecycleOptions, Services, lifecycle};
 use crate::domain::allocation::Allocation;
 use crate::domain::compute_unit::{ComputeUnit, CuStatus};
 use crate::domain::event::Event;
-use crate::domain::lifecycle::{Lifecycle, common, server_init};
 use crate::domain::name::{AllocationId, Hostname};
-use crate::domain::report::{Report, Reporter};
-use crate::domain::server::{NewServer, Server, ServerStatus, StorageWish};
-use crate::domain::transition::Change;
-use crate::error::{Error, Kind};
+use crate::domain::server::Server;
+use crate::error::Error;
 use crate::runner;
 use crate::store::events::EventFilter;
 use crate::store::runs::RunFilter;
 use crate::store::servers::subject;
 use crate::store::{Store, Tx};
+
+pub use act::{StorageAmend, decommission, init, recommission};
+pub use register::add;
 
 pub use crate::store::runs::HostChange;
 
@@ -56,281 +59,11 @@ pub struct Removed {
     pub freed_addresses: Vec<IpAddr>,
 }
 
-/// What `server init` may add to what `server add` was told.
-#[derive(Debug, Clone, Default)]
-pub struct StorageAmend {
-    pub vg: Option<String>,
-    pub disks: Vec<String>,
-    pub disk_size_gb: Option<u32>,
-    pub adopt: bool,
-}
-
 pub(super) fn find(tx: &Tx<'_>, hostname: &Hostname) -> Result<Server, Error> {
     tx.servers().get(hostname)?.ok_or_else(|| {
         Error::not_found(format!("there is no server {hostname}"))
             .hint("`kloigos server list` shows them all")
     })
-}
-
-/// Registers the server and its compute units, and learns its host key.
-pub fn add(
-    services: &Services<'_>,
-    new: NewServer,
-    reporter: &mut dyn Reporter,
-) -> Result<Server, Error> {
-    new.check()?;
-    check_storage_names(new.storage.vg.as_deref(), &new.storage.disks)?;
-    let server = services.store.write(|tx| {
-        for other in tx.servers().list()? {
-            if let Some(what) = clash(&new, &other) {
-                return Err(Error::new(Kind::Exists, what)
-                .hint(format!("`kloigos server show {0}` shows it; if what it has is wrong, `kloigos server remove {0}` and add it again", other.hostname)));
-            }
-        }
-        refuse_pool_address(tx, &new)?;
-        tx.servers().insert(&new)?;
-        for (ordinal, range) in (0u32..).zip(&new.compute_units) {
-            tx.compute_units().insert(&new.hostname, ordinal, range)?;
-        }
-        find(tx, &new.hostname)
-    })?;
-    if let Err(e) = learn_host_key(services, &server, reporter) {
-        reporter.report(&Report::Warning(format!(
-            "no host key of {} yet: {e}",
-            server.hostname
-        )));
-    }
-    Ok(server)
-}
-
-/// One machine must not be two servers. Only a public address may be shared,
-/// by machines that one address forwards to from different ports.
-fn clash(new: &NewServer, other: &Server) -> Option<String> {
-    let name = &other.hostname;
-    if new.hostname == *name {
-        return Some(format!("server {name} exists already"));
-    }
-    if let Some(ip) = new.public_ip
-        && (Some(ip), new.port) == (other.public_ip, other.port)
-    {
-        return Some(format!("server {name} already has {ip} port {}", new.port));
-    }
-    let shared = if new.private_ip == other.private_ip || Some(new.private_ip) == other.public_ip {
-        new.private_ip
-    } else {
-        new.public_ip.filter(|ip| *ip == other.private_ip)?
-    };
-    Some(format!("server {name} already has the address {shared}"))
-}
-
-/// An address of the pool moves from server to server with its tenant.
-fn refuse_pool_address(tx: &Tx<'_>, new: &NewServer) -> Result<(), Error> {
-    for ip in [Some(new.private_ip), new.public_ip].into_iter().flatten() {
-        if let Some(address) = tx.addresses().get(ip)? {
-            let whose = match address.allocation {
-                Some(id) => format!("the floating address of allocation {id}"),
-                None => "a floating address of the IP pool".to_owned(),
-            };
-            return Err(Error::new(
-                Kind::Exists,
-                format!("{ip} is {whose}, not one of a server's own"),
-            )
-            .hint("give the server's own address, or `kloigos ip remove` takes a free one out of the pool"));
-        }
-    }
-    Ok(())
-}
-
-/// The key that the host shows at first contact is accepted and told, so that
-/// a later change is refused.
-fn learn_host_key(
-    services: &Services<'_>,
-    server: &Server,
-    reporter: &mut dyn Reporter,
-) -> Result<(), Error> {
-    let keys = runner::learn_host_key(
-        services.env,
-        services.paths,
-        server.ansible_host(),
-        server.port,
-    )?;
-    if !keys.is_empty() {
-        reporter.report(&Report::Note(format!(
-            "accepted the host key of {}: {}",
-            server.hostname,
-            keys.join(", ")
-        )));
-    }
-    Ok(())
-}
-
-fn check_storage_names(vg: Option<&str>, disks: &[String]) -> Result<(), Error> {
-    // lvm(8): letters, digits and + _ . -, not beginning with a hyphen.
-    let vg_ok = |name: &str| {
-        (1..=127).contains(&name.len())
-            && !name.starts_with('-')
-            && !matches!(name, "." | "..")
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'_' | b'.' | b'-'))
-    };
-    if let Some(name) = vg.filter(|name| !vg_ok(name)) {
-        return Err(Error::usage(format!(
-            "`{}` is not a volume group's name: letters, digits and `+_.-`, not beginning with a hyphen",
-            name.escape_debug()
-        )));
-    }
-    if let Some(disk) = disks.iter().find(|d| {
-        !d.starts_with("/dev/")
-            || d.contains("..")
-            || d.chars().any(|c| c.is_control() || c.is_whitespace())
-    }) {
-        return Err(Error::usage(format!(
-            "`{}` is not a disk: give its device path, as in /dev/vdb",
-            disk.escape_debug()
-        )));
-    }
-    Ok(())
-}
-
-/// Runs SERVER_INIT. Also on a READY server, which repairs it.
-pub fn init(
-    services: &Services<'_>,
-    hostname: &Hostname,
-    amend: StorageAmend,
-    options: &LifecycleOptions,
-    reporter: &mut dyn Reporter,
-) -> Result<Done<Server>, Error> {
-    check_storage_names(amend.vg.as_deref(), &amend.disks)?;
-    let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_init()?);
-    let amend = |tx: &Tx<'_>| amend_storage(tx, hostname, &amend);
-    let lifecycle = Lifecycle::ServerInit;
-    act(
-        services, hostname, lifecycle, &begin, &amend, options, reporter,
-    )
-}
-
-/// Runs SERVER_INIT on a decommissioned server, with the units that it had.
-pub fn recommission(
-    services: &Services<'_>,
-    hostname: &Hostname,
-    options: &LifecycleOptions,
-    reporter: &mut dyn Reporter,
-) -> Result<Done<Server>, Error> {
-    let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_recommission()?);
-    let lifecycle = Lifecycle::ServerInit;
-    act(
-        services,
-        hostname,
-        lifecycle,
-        &begin,
-        &|_| Ok(()),
-        options,
-        reporter,
-    )
-}
-
-/// Runs SERVER_DECOMM. Refused while allocations live there.
-pub fn decommission(
-    services: &Services<'_>,
-    hostname: &Hostname,
-    options: &LifecycleOptions,
-    reporter: &mut dyn Reporter,
-) -> Result<Done<Server>, Error> {
-    let begin =
-        |tx: &Tx<'_>, server: &Server| Ok(server.begin_decommission(live_on(tx, hostname)?.len())?);
-    let lifecycle = Lifecycle::ServerDecomm;
-    act(
-        services,
-        hostname,
-        lifecycle,
-        &begin,
-        &|_| Ok(()),
-        options,
-        reporter,
-    )
-}
-
-type Begin<'b> = &'b dyn Fn(&Tx<'_>, &Server) -> Result<Change<ServerStatus>, Error>;
-
-/// One lifecycle run on one server. `before` changes what the store says of it,
-/// in the transaction in which the run begins.
-fn act(
-    services: &Services<'_>,
-    hostname: &Hostname,
-    lifecycle: Lifecycle,
-    begin: Begin<'_>,
-    before: &dyn Fn(&Tx<'_>) -> Result<(), Error>,
-    options: &LifecycleOptions,
-    reporter: &mut dyn Reporter,
-) -> Result<Done<Server>, Error> {
-    let server = services.store.read(|tx| {
-        let server = find(tx, hostname)?;
-        let _ = begin(tx, &server)?;
-        Ok::<_, Error>(server)
-    })?;
-    let engine = lifecycle::engine(*services)?;
-    // A host that does not answer is the run's to tell.
-    let _ = learn_host_key(services, &server, reporter);
-
-    let (run, request) = services.store.write(|tx| {
-        before(tx)?;
-        let server = find(tx, hostname)?;
-        let change = begin(tx, &server)?;
-        let variables = match lifecycle {
-            Lifecycle::ServerInit => {
-                let units = tx.compute_units().list(Some(hostname))?;
-                server_init(&server, &units, &tx.owner_id()?)
-            }
-            _ => common(&server, &tx.owner_id()?),
-        };
-        let request = lifecycle::request(
-            tx,
-            lifecycle,
-            subject(hostname),
-            &server,
-            variables,
-            options,
-        )?;
-        let run = runner::register(tx, services.paths, services.env, &request)?;
-        tx.servers()
-            .set_status(hostname, change, Some(run.id()), None)?;
-        Ok::<_, Error>((run, request))
-    })?;
-    let id = run.id();
-    let outcome = runner::execute(
-        run,
-        request,
-        &engine,
-        reporter,
-        &mut |_| Ok(()),
-        &mut |tx, outcome| lifecycle::settle(tx, id, Some(outcome)),
-    )?;
-    Ok(Done {
-        value: services.store.read(|tx| find(tx, hostname))?,
-        run: outcome,
-    })
-}
-
-fn amend_storage(tx: &Tx<'_>, hostname: &Hostname, amend: &StorageAmend) -> Result<(), Error> {
-    let server = find(tx, hostname)?;
-    let mut wish: StorageWish = server.storage.clone();
-    if amend.vg.is_some() {
-        wish.vg.clone_from(&amend.vg);
-        wish.disks.clear();
-    }
-    if !amend.disks.is_empty() {
-        wish.disks.clone_from(&amend.disks);
-        wish.vg.clone_from(&amend.vg);
-    }
-    if amend.disk_size_gb.is_some() {
-        wish.disk_size_gb = amend.disk_size_gb;
-    }
-    let adopt = server.adopt || amend.adopt;
-    if wish != server.storage || adopt != server.adopt {
-        tx.servers().set_storage(hostname, &wish, adopt)?;
-    }
-    Ok(())
 }
 
 pub fn list(services: &Services<'_>) -> Result<Vec<ServerSummary>, Error> {

@@ -1,0 +1,130 @@
+//! A new server: registered, its host key learned.
+
+use super::find;
+use crate::domain::report::{Report, Reporter};
+use crate::domain::server::{NewServer, Server};
+use crate::error::{Error, Kind};
+use crate::ops::Services;
+use crate::runner;
+use crate::store::Tx;
+
+/// Registers the server and its compute units, and learns its host key.
+pub fn add(
+    services: &Services<'_>,
+    new: NewServer,
+    reporter: &mut dyn Reporter,
+) -> Result<Server, Error> {
+    new.check()?;
+    check_storage_names(new.storage.vg.as_deref(), &new.storage.disks)?;
+    let server = services.store.write(|tx| {
+        for other in tx.servers().list()? {
+            if let Some(what) = clash(&new, &other) {
+                return Err(Error::new(Kind::Exists, what)
+                .hint(format!("`kloigos server show {0}` shows it; if what it has is wrong, `kloigos server remove {0}` and add it again", other.hostname)));
+            }
+        }
+        refuse_pool_address(tx, &new)?;
+        tx.servers().insert(&new)?;
+        for (ordinal, range) in (0u32..).zip(&new.compute_units) {
+            tx.compute_units().insert(&new.hostname, ordinal, range)?;
+        }
+        find(tx, &new.hostname)
+    })?;
+    if let Err(e) = learn_host_key(services, &server, reporter) {
+        reporter.report(&Report::Warning(format!(
+            "no host key of {} yet: {e}",
+            server.hostname
+        )));
+    }
+    Ok(server)
+}
+
+/// One machine must not be two servers. Only a public address may be shared,
+/// by machines that one address forwards to from different ports.
+fn clash(new: &NewServer, other: &Server) -> Option<String> {
+    let name = &other.hostname;
+    if new.hostname == *name {
+        return Some(format!("server {name} exists already"));
+    }
+    if let Some(ip) = new.public_ip
+        && (Some(ip), new.port) == (other.public_ip, other.port)
+    {
+        return Some(format!("server {name} already has {ip} port {}", new.port));
+    }
+    let shared = if new.private_ip == other.private_ip || Some(new.private_ip) == other.public_ip {
+        new.private_ip
+    } else {
+        new.public_ip.filter(|ip| *ip == other.private_ip)?
+    };
+    Some(format!("server {name} already has the address {shared}"))
+}
+
+/// An address of the pool moves from server to server with its tenant.
+fn refuse_pool_address(tx: &Tx<'_>, new: &NewServer) -> Result<(), Error> {
+    for ip in [Some(new.private_ip), new.public_ip].into_iter().flatten() {
+        if let Some(address) = tx.addresses().get(ip)? {
+            let whose = match address.allocation {
+                Some(id) => format!("the floating address of allocation {id}"),
+                None => "a floating address of the IP pool".to_owned(),
+            };
+            return Err(Error::new(
+                Kind::Exists,
+                format!("{ip} is {whose}, not one of a server's own"),
+            )
+            .hint("give the server's own address, or `kloigos ip remove` takes a free one out of the pool"));
+        }
+    }
+    Ok(())
+}
+
+/// The key that the host shows at first contact is accepted and told, so that
+/// a later change is refused.
+pub(super) fn learn_host_key(
+    services: &Services<'_>,
+    server: &Server,
+    reporter: &mut dyn Reporter,
+) -> Result<(), Error> {
+    let keys = runner::learn_host_key(
+        services.env,
+        services.paths,
+        server.ansible_host(),
+        server.port,
+    )?;
+    if !keys.is_empty() {
+        reporter.report(&Report::Note(format!(
+            "accepted the host key of {}: {}",
+            server.hostname,
+            keys.join(", ")
+        )));
+    }
+    Ok(())
+}
+
+pub(super) fn check_storage_names(vg: Option<&str>, disks: &[String]) -> Result<(), Error> {
+    // lvm(8): letters, digits and + _ . -, not beginning with a hyphen.
+    let vg_ok = |name: &str| {
+        (1..=127).contains(&name.len())
+            && !name.starts_with('-')
+            && !matches!(name, "." | "..")
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'_' | b'.' | b'-'))
+    };
+    if let Some(name) = vg.filter(|name| !vg_ok(name)) {
+        return Err(Error::usage(format!(
+            "`{}` is not a volume group's name: letters, digits and `+_.-`, not beginning with a hyphen",
+            name.escape_debug()
+        )));
+    }
+    if let Some(disk) = disks.iter().find(|d| {
+        !d.starts_with("/dev/")
+            || d.contains("..")
+            || d.chars().any(|c| c.is_control() || c.is_whitespace())
+    }) {
+        return Err(Error::usage(format!(
+            "`{}` is not a disk: give its device path, as in /dev/vdb",
+            disk.escape_debug()
+        )));
+    }
+    Ok(())
+}
