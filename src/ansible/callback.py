@@ -369,16 +369,17 @@ class CallbackModule(CallbackBase):
         return {"name": name, "address": name, "port": None, "delegate": True, "implicit": False,
                 "connection": str(play.connection or "ssh"), "user": str(play.remote_user or own_name())}
 
-    def hosts_of(self, play):
+    def matching(self, play):
         manager = play.get_variable_manager()
-        inventory = manager._inventory
-        pattern = play.hosts
         try:
             templar = Templar(loader=manager._loader, variables=manager.get_vars(play=play))
-            pattern = templar.template(pattern)
+            pattern = templar.template(play.hosts)
         except Exception:  # an undefined variable: Ansible itself says so when the play starts
             return []
-        return [self.told(play, host) for host in inventory.get_hosts(pattern, ignore_restrictions=True)]
+        return manager._inventory.get_hosts(pattern, ignore_restrictions=True)
+
+    def hosts_of(self, play):
+        return [self.told(play, host) for host in self.matching(play)]
 
     def told(self, play, host):
         """A host as the connection will see it."""
@@ -431,21 +432,21 @@ class CallbackModule(CallbackBase):
         wanted = {}
         for play in self.plays:
             self.play = play
-            hosts = self.hosts_of(play)
-            self.tell_play(play, hosts)
+            self.tell_play(play)
             for task in tasks_of(play.compile()):
+                self.refuse_connection(task)
                 self.refuse_pause(play, task)
                 if task.action.rpartition(".")[2] in LATER:
                     self.send("warning", text="what the task `%s` brings, hosts of it too, is only known when it runs"
                               % task.get_name().strip())
-            for host in hosts + self.delegates_of(play):
+            for host in self.hosts_of(play) + self.delegates_of(play):
                 wanted.setdefault(host["name"], host)
         self.send("claim", hosts=list(wanted.values()))
         os._exit(0)
 
-    def tell_play(self, play, hosts):
+    def tell_play(self, play):
         pattern = play.hosts if isinstance(play.hosts, str) else ", ".join(map(str, play.hosts or []))
-        self.send("play", name=play.get_name(), pattern=pattern, hosts=[host["name"] for host in hosts])
+        self.send("play", name=play.get_name(), pattern=pattern, hosts=[host.name for host in self.matching(play)])
 
     def play_start(self, play):
         self.play = play
@@ -465,7 +466,7 @@ class CallbackModule(CallbackBase):
             self.asked.update(new)
             self.asked.add("")
             self.channel.ask({"event": "claim", "hosts": list(new.values())})
-        self.tell_play(play, self.hosts_of(play))
+        self.tell_play(play)
 
     def v2_playbook_on_no_hosts_matched(self):
         self.send("no_hosts")

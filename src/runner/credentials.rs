@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use self::stand_in::{other, ssh};
 use super::files::RunFiles;
+use crate::ansible::events::PlayHost;
 use crate::domain::run::RunId;
 use crate::domain::ssh_key::certificate_end;
 use crate::domain::time::Timestamp;
@@ -203,4 +204,32 @@ fn program(env: &Env, name: &str) -> Result<PathBuf, Error> {
         Error::new(Kind::Ansible, format!("`{name}` is not on PATH"))
             .hint("install it: `apt install openssh-client`")
     })
+}
+
+/// Refuses hosts that Ansible reaches by ssh, but not by the program: with the
+/// agent's keys, and those in ~/.ssh.
+pub(super) fn check_logins(hosts: &[PlayHost]) -> Result<(), Error> {
+    match hosts.iter().find(|h| logs_in_otherwise(h)) {
+        None => Ok(()),
+        Some(host) => Err(Error::new(
+            Kind::Refused,
+            format!(
+                "refused to log in to {} by {}: only the ssh program uses the credentials of this run",
+                host.name, host.connection
+            ),
+        )
+        .hint("let its ansible_connection be ssh")),
+    }
+}
+
+fn logs_in_otherwise(host: &PlayHost) -> bool {
+    let plugin = host.connection.rsplit('.').next().unwrap_or_default();
+    [
+        "paramiko",
+        "paramiko_ssh",
+        "libssh",
+        "network_cli",
+        "netconf",
+    ]
+    .contains(&plugin)
 }

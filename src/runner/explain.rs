@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::check::scratch;
 use super::claims::HostKey;
+use super::credentials::check_logins;
 use super::engine::Engine;
 use super::listen::{Heard, listen};
 use super::progress::{Exit, Progress};
@@ -95,7 +96,14 @@ pub fn explain(engine: &Engine<'_>, request: &RunRequest) -> Result<Explained, E
         }
     }
     match hosts {
-        Some(hosts) if !hosts.is_empty() => explained.hosts = claims(engine, hosts)?,
+        Some(hosts) if !hosts.is_empty() => {
+            if request.hooks.is_some()
+                && let Err(e) = check_logins(&hosts)
+            {
+                explained.refusals.push(e);
+            }
+            explained.hosts = claims(engine, hosts)?;
+        }
         _ => explained
             .refusals
             .push(not_done(engine, request, exit, &said, &files.project())),
@@ -140,12 +148,7 @@ fn claims(engine: &Engine<'_>, hosts: Vec<PlayHost>) -> Result<Vec<ExplainedHost
                 None => Vec::new(),
             };
             Ok(ExplainedHost {
-                address: if host.is_local() {
-                    &host.name
-                } else {
-                    &host.address
-                }
-                .clone(),
+                address: host.reached_at().to_owned(),
                 port: host.port,
                 connection: host.connection,
                 delegate: host.delegate,

@@ -62,7 +62,7 @@ pub(super) fn start(
             known_hosts: &known_hosts,
             local_tmp: &files.local_tmp(),
             purpose,
-            ssh_only: own.is_some(),
+            ssh_only: request.hooks.is_some(),
         },
         engine.env,
     )?)

@@ -312,6 +312,13 @@ fn explaining_a_run_tells_its_hooks_and_what_would_refuse_it() {
     ])
     .exits(0);
     let paramiko = b.inventory("ansible_connection=paramiko_ssh");
+    let explain = ["run", "WORK", "-i", &paramiko, "--explain"];
+    let ran = b.p.run(&explain).exits(7);
+    assert!(
+        ran.stdout.contains("only the ssh program"),
+        "{}",
+        ran.stdout
+    );
     let ran = b.work(TOUCH, &paramiko).exits(7);
     assert!(
         ran.stderr.contains("only the ssh program"),

@@ -206,6 +206,12 @@ fn a_task_that_would_go_around_the_credentials_is_refused() {
     let ran = b.work(around, &b.any_key()).exits(7);
     assert!(ran.stderr.contains("paramiko_ssh"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("never asks"), "{}", ran.stderr);
+    assert!(!b.revoked() && b.jobs().is_empty(), "nothing was prepared");
+    // One that only comes with an include.
+    let file = b.p.file("around.yml", &format!("---\n{around}"));
+    let include = format!("- name: More\n  ansible.builtin.include_tasks: {file}\n");
+    let ran = b.work(&include, &b.any_key()).exits(7);
+    assert!(ran.stderr.contains("paramiko_ssh"), "{}", ran.stderr);
     assert!(b.revoked() && b.jobs().is_empty());
     b.work(TOUCH, &b.any_key()).exits(0);
 }

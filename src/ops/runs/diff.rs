@@ -114,6 +114,16 @@ fn fields(a: &Run, b: &Run) -> Vec<FieldDiff> {
                             .or_insert_with(|| value.clone());
                     }
                 }
+                ("ssh_credential_hook", Value::Object(hooks)) => {
+                    for (stage, hook) in hooks {
+                        if let (Some(name), Some(version)) =
+                            (hook["playbook"].as_str(), hook["version"].as_u64())
+                        {
+                            let named = format!("{name}@{version}");
+                            all.insert(format!("{stage} playbook"), named.into());
+                        }
+                    }
+                }
                 _ => {
                     all.insert(key.clone(), value.clone());
                 }

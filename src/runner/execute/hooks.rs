@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::super::cancel::Signals;
 use super::super::claims::HostClaims;
-use super::super::credentials::CredentialDir;
+use super::super::credentials::{CredentialDir, check_logins};
 use super::super::files::{CredentialsLeft, RunFiles, Stage};
 use super::super::hook_variables;
 use super::super::listen::{Heard, heard};
@@ -25,7 +25,7 @@ use crate::ansible::processes;
 use crate::domain::event::NewEvent;
 use crate::domain::run_event::{OutputStream, RunEvent};
 use crate::domain::text::plain;
-use crate::error::{Error, Kind};
+use crate::error::Error;
 
 /// The hosts are not held for longer by a cleanup that hangs.
 const CLEANUP_LIMIT: Duration = Duration::from_secs(300);
@@ -49,15 +49,8 @@ impl Execution<'_, '_> {
             Ok(hosts) => hosts,
             Err(end) => return end,
         };
-        if let Some(host) = hosts.iter().find(|h| logs_in_otherwise(h)) {
-            let error = Error::new(
-                Kind::Refused,
-                format!(
-                    "refused to log in to {} by {}: only the ssh program uses the credentials of this run",
-                    host.name, host.connection
-                ),
-            );
-            return End::Failed(error.hint("let its ansible_connection be ssh"));
+        if let Err(e) = check_logins(&hosts) {
+            return End::Failed(e);
         }
         // Before there is a key: its minutes must not pass in a queue.
         if let Err(end) = self
@@ -272,19 +265,6 @@ impl Execution<'_, '_> {
         self.target(files, Some(&access.variables), claims, signals, on_claimed)
             .await
     }
-}
-
-/// By ssh, but not by the program: with the agent's keys, and those in ~/.ssh.
-fn logs_in_otherwise(host: &PlayHost) -> bool {
-    let plugin = host.connection.rsplit('.').next().unwrap_or_default();
-    [
-        "paramiko",
-        "paramiko_ssh",
-        "libssh",
-        "network_cli",
-        "netconf",
-    ]
-    .contains(&plugin)
 }
 
 /// Of a cleanup.
