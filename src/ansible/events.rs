@@ -27,6 +27,16 @@ impl PlayHost {
     pub fn is_local(&self) -> bool {
         self.connection == "local" || self.connection.ends_with(".local")
     }
+
+    /// Its address, or its name where an address means nothing: an extra
+    /// variable ansible_host reaches the local machine too.
+    pub fn reached_at(&self) -> &str {
+        if self.is_local() {
+            &self.name
+        } else {
+            &self.address
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

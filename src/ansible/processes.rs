@@ -34,6 +34,29 @@ pub fn become_subreaper() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
+/// What proc(5) tells of a process.
+pub struct Stat {
+    /// Dead, and not yet reaped.
+    ended: bool,
+    parent: u32,
+    /// Clock ticks since the boot.
+    pub start: u64,
+}
+
+impl Stat {
+    pub fn of(pid: u32) -> Option<Self> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name in parentheses may hold anything; what follows it may not.
+        let (_, rest) = stat.rsplit_once(") ")?;
+        let mut fields = rest.split(' ');
+        Some(Stat {
+            ended: fields.next()? == "Z",
+            parent: fields.next()?.parse().ok()?,
+            start: fields.nth(17)?.parse().ok()?,
+        })
+    }
+}
+
 /// PIDs below `root`, parents first.
 pub fn descendants(root: u32) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -45,20 +68,8 @@ pub fn descendants(root: u32) -> Vec<u32> {
         else {
             continue;
         };
-        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
-            continue;
-        };
-        // The name in parentheses may hold anything; what follows it may not.
-        let Some((_, rest)) = stat.rsplit_once(") ") else {
-            continue;
-        };
-        let mut fields = rest.split(' ');
-        let state = fields.next();
-        let parent = fields.next().and_then(|p| p.parse().ok());
-        if let (Some(state), Some(parent)) = (state, parent)
-            && state != "Z"
-        {
-            children.entry(parent).or_default().push(pid);
+        if let Some(stat) = Stat::of(pid).filter(|s| !s.ended) {
+            children.entry(stat.parent).or_default().push(pid);
         }
     }
     let mut found = Vec::new();
@@ -79,12 +90,10 @@ fn send(pid: u32, signal: Signal) {
     }
 }
 
-/// Asks every descendant of this process, except `spared`, to end.
-pub fn terminate_all(spared: &[u32]) {
+/// Asks every descendant of this process to end.
+pub fn terminate_all() {
     for pid in descendants(std::process::id()) {
-        if !spared.contains(&pid) {
-            send(pid, Signal::TERM);
-        }
+        send(pid, Signal::TERM);
     }
 }
 

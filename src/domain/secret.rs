@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::variables::is_variable_name;
+use super::variables::{is_template, is_variable_name};
 
 /// A text that is never shown, not even by accident.
 #[derive(Clone, PartialEq, Eq)]
@@ -184,12 +184,7 @@ pub fn is_lines(text: &str) -> bool {
 
 /// The first of the variables with a value that would be a template.
 pub fn template(values: &Map<String, Value>) -> Option<&str> {
-    let is = |value: &Value| {
-        let texts = texts(value);
-        texts
-            .iter()
-            .any(|t| ["{{", "{%", "{#"].iter().any(|m| t.contains(m)))
-    };
+    let is = |value: &Value| texts(value).iter().any(|t| is_template(t));
     let found = values.iter().find(|(_, value)| is(value));
     found.map(|(name, _)| name.as_str())
 }

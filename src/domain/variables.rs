@@ -29,13 +29,16 @@ pub fn is_variable_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
+/// Whether Ansible would take the text for a template.
+pub fn is_template(text: &str) -> bool {
+    ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
+}
+
 /// What a value means to Ansible as a variable: itself. Texts that look like
 /// templates would else be run as such, on this machine, whoever wrote them.
 pub fn literal(value: Value) -> Value {
     match value {
-        Value::String(s) if ["{{", "{%", "{#"].iter().any(|mark| s.contains(mark)) => {
-            serde_json::json!({ "__ansible_unsafe": s })
-        }
+        Value::String(s) if is_template(&s) => serde_json::json!({ "__ansible_unsafe": s }),
         Value::Array(list) => list.into_iter().map(literal).collect(),
         Value::Object(map) => map.into_iter().map(|(k, v)| (k, literal(v))).collect(),
         other => other,

@@ -100,10 +100,14 @@ pub fn check_syntax(
                 return Ok(undefined);
             }
             syntax::Verdict::Refused(text) => {
-                return Err(Error::new(
-                    Kind::Usage,
-                    format!("Ansible refuses the playbook: {text}"),
-                ));
+                let error =
+                    Error::new(Kind::Usage, format!("Ansible refuses the playbook: {text}"));
+                return Err(if text.contains("no vault secrets found") {
+                    error
+                        .hint("give the vault password: --vault-id LABEL@FILE, or --ask-vault-pass")
+                } else {
+                    error
+                });
             }
         }
     }

@@ -6,6 +6,7 @@ mod following;
 mod hooks;
 mod stage;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -82,6 +83,7 @@ pub fn execute(
             data: None,
             store_failed: None,
             said_by_name: false,
+            said_cut: BTreeSet::new(),
             refused: None,
             hook: None,
             credentials: None,
@@ -125,6 +127,8 @@ struct Execution<'x, 'e> {
     /// The first failure to record; the run goes on, and says so at its end.
     store_failed: Option<Error>,
     said_by_name: bool,
+    /// Earlier runs that may still be at work: hooks list the hosts twice.
+    said_cut: BTreeSet<RunId>,
     /// Ansible ends since a question has nobody to answer it.
     refused: Option<Error>,
     /// While Ansible works on a hook and not on the run's playbook.

@@ -70,7 +70,7 @@ impl RunFiles {
     }
 
     pub(super) fn project(&self) -> PathBuf {
-        self.dir.join("project")
+        self.dir.join(PROJECT)
     }
     pub(super) fn callback(&self) -> PathBuf {
         self.dir.join("callback")
@@ -84,17 +84,11 @@ impl RunFiles {
 
     /// The content, byte-exact; gives the playbook's path.
     pub(super) fn write_content(&self, content: &Content) -> Result<PathBuf, Error> {
-        let project = self.project();
-        fs::create_private_dir(&project).map_err(Error::store)?;
         for file in &content.files {
-            let path = project.join(&file.path);
-            if let Some(parent) = path.parent() {
-                fs::create_private_dir(parent).map_err(Error::store)?;
-            }
             let mode = if file.executable { 0o700 } else { 0o600 };
-            fs::write_with_mode(&path, &file.bytes, mode).map_err(Error::store)?;
+            self.write(&format!("{PROJECT}/{}", file.path), &file.bytes, mode)?;
         }
-        Ok(project.join(&content.entry))
+        Ok(self.project().join(&content.entry))
     }
 
     /// JSON is YAML to Ansible, and has one spelling for each value.
@@ -110,29 +104,29 @@ impl RunFiles {
     }
 
     fn write_mapping(&self, name: &str, variables: &Map<String, Value>) -> Result<PathBuf, Error> {
-        let path = self.dir.join(name);
         let text = serde_json::to_vec(variables)
             .map_err(|e| Error::new(Kind::Local, format!("cannot write the variables: {e}")))?;
-        fs::write_private(&path, &text).map_err(Error::store)?;
+        self.write(name, &text, 0o600)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8], mode: u32) -> Result<PathBuf, Error> {
+        let path = self.dir.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_private_dir(parent).map_err(Error::store)?;
+        }
+        fs::write_with_mode(&path, bytes, mode).map_err(Error::store)?;
         Ok(path)
     }
 
     /// A password, or variables that nobody shall read, as they were given.
     pub(super) fn write_secret(&self, name: &str, secret: &Secret) -> Result<PathBuf, Error> {
-        let dir = self.dir.join(SECRETS);
-        fs::create_private_dir(&dir)?;
-        let path = dir.join(name);
-        fs::write_private(&path, secret.reveal().as_bytes())?;
-        Ok(path)
+        let bytes = secret.reveal().as_bytes();
+        self.write(&format!("{SECRETS}/{name}"), bytes, 0o600)
     }
 
     /// A script that stands in for another program; gives its path.
     pub(super) fn write_program(&self, name: &str, script: &str) -> Result<PathBuf, Error> {
-        let dir = self.dir.join("programs");
-        fs::create_private_dir(&dir)?;
-        let path = dir.join(name);
-        fs::write_with_mode(&path, script.as_bytes(), 0o700)?;
-        Ok(path)
+        self.write(&format!("programs/{name}"), script.as_bytes(), 0o700)
     }
 
     /// For another start of Ansible within the same run.
@@ -144,21 +138,20 @@ impl RunFiles {
     pub(super) fn note_credentials(&self, left: &CredentialsLeft) -> Result<(), Error> {
         let text = serde_json::to_vec(left)
             .map_err(|e| Error::new(Kind::Local, format!("cannot note the credentials: {e}")))?;
-        Ok(fs::write_private(&self.dir.join(CREDENTIALS), &text)?)
+        self.write(CREDENTIALS, &text, 0o600)?;
+        Ok(())
     }
 
     /// Hosts by name, however many; gives what `--limit` takes. Relative to the
     /// project, since a path of the user's may hold what separates patterns.
     pub(super) fn write_limit(&self, hosts: &[String]) -> Result<String, Error> {
-        let path = self.dir.join("limit");
-        fs::write_private(&path, (hosts.join("\n") + "\n").as_bytes()).map_err(Error::store)?;
+        let text = hosts.join("\n") + "\n";
+        self.write("limit", text.as_bytes(), 0o600)?;
         Ok("@../limit".to_owned())
     }
 
     pub(super) fn write_inventory(&self, text: &str) -> Result<PathBuf, Error> {
-        let path = self.dir.join("inventory.yml");
-        fs::write_private(&path, text.as_bytes()).map_err(Error::store)?;
-        Ok(path)
+        self.write("inventory.yml", text.as_bytes(), 0o600)
     }
 }
 
@@ -171,6 +164,7 @@ impl Drop for RunFiles {
 }
 
 const CONTROL: &str = "control";
+const PROJECT: &str = "project";
 const CREDENTIALS: &str = "credentials";
 const SECRETS: &str = "secrets";
 const VARIABLES: &str = "variables.json";

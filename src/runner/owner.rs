@@ -10,6 +10,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
 use super::liveness;
+use crate::ansible::processes::Stat;
 use crate::domain::run::Run;
 use crate::env::Env;
 use crate::error::{Error, Kind};
@@ -33,7 +34,7 @@ impl Owner {
         let pid = std::process::id();
         Some(Owner {
             pid,
-            start: start_of(pid)?,
+            start: Stat::of(pid)?.start,
             boot: boot()?,
             namespace: namespace()?,
         })
@@ -47,13 +48,6 @@ impl Owner {
             None => Ok(()),
         }
     }
-}
-
-fn start_of(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything; what follows it may not.
-    let (_, rest) = stat.rsplit_once(") ")?;
-    rest.split(' ').nth(19)?.parse().ok()
 }
 
 fn boot() -> Option<String> {
@@ -124,7 +118,7 @@ pub fn ask_to_end(paths: &Paths, env: &Env, run: &Run) -> Result<(), Error> {
     // From here on the descriptor means one process and never its successor,
     // so what is proved next stays true when the signal is sent.
     let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|_| gone())?;
-    if start_of(owner.pid) != Some(owner.start) {
+    if Stat::of(owner.pid).map(|s| s.start) != Some(owner.start) {
         return Err(unproved());
     }
     if !liveness::is_alive(paths, run.id)? {

@@ -25,10 +25,19 @@ pub(super) struct Progress {
     results: u64,
     /// The last of each host, in the order of hosts' first: host, task, message.
     failures: Vec<(String, String, String)>,
-    /// The first: host, message, when.
-    unreachable: Option<(String, String, Timestamp)>,
+    /// The first.
+    unreachable: Option<Gone>,
     /// Set where the run logs in with credentials of its own.
     credentials: Option<Credentials>,
+}
+
+/// A host that could not be reached.
+struct Gone {
+    host: String,
+    /// The host whose task was delegated to it.
+    delegate_of: Option<String>,
+    said: String,
+    at: Timestamp,
 }
 
 /// What a run's own credentials are worth.
@@ -63,17 +72,14 @@ impl Progress {
     /// What the first unreachable host said means, and what to do about it.
     fn why_unreachable(
         &self,
-        said: &str,
-        at: Timestamp,
+        gone: &Gone,
         known_hosts: &Path,
-        host: &str,
+        address: &str,
         server: Option<&str>,
     ) -> (String, Option<String>) {
-        match self.credentials {
-            Some(credentials) => unreachable::with_credentials(said, credentials.until, at),
-            None => None,
-        }
-        .unwrap_or_else(|| unreachable::explain(said, known_hosts, host, server))
+        self.credentials
+            .and_then(|c| unreachable::with_credentials(&gone.said, c.until, gone.at))
+            .unwrap_or_else(|| unreachable::explain(&gone.said, known_hosts, address, server))
     }
 
     pub(super) fn observe(&mut self, at: Timestamp, event: &RunEvent) {
@@ -99,15 +105,15 @@ impl Progress {
                 message,
                 ..
             } => {
-                if *status == ResultStatus::Unreachable
-                    && let Some(delegate) = delegate
-                {
-                    self.unreachable.get_or_insert_with(|| {
-                        let who = format!("{delegate}, the delegate of {host},");
-                        (who, message.clone().unwrap_or_default(), at)
+                if *status == ResultStatus::Unreachable {
+                    self.unreachable.get_or_insert_with(|| Gone {
+                        host: delegate.as_ref().unwrap_or(host).clone(),
+                        delegate_of: delegate.as_ref().map(|_| host.clone()),
+                        said: message.clone().unwrap_or_default(),
+                        at,
                     });
                 }
-                self.result(at, *task, host, *status, *changed, message.as_deref());
+                self.result(*task, host, *status, *changed, message.as_deref());
             }
             RunEvent::Stats { hosts } => self.stats = Some(hosts.clone()),
             _ => {}
@@ -116,7 +122,6 @@ impl Progress {
 
     fn result(
         &mut self,
-        at: Timestamp,
         task: TaskNo,
         host: &str,
         status: ResultStatus,
@@ -150,12 +155,7 @@ impl Progress {
                 }
             }
             ResultStatus::Rescued => counts.rescued += 1,
-            ResultStatus::Unreachable => {
-                counts.unreachable += 1;
-                self.unreachable.get_or_insert_with(|| {
-                    (host.to_owned(), message.unwrap_or_default().to_owned(), at)
-                });
-            }
+            ResultStatus::Unreachable => counts.unreachable += 1,
         }
     }
 
@@ -232,14 +232,22 @@ impl Progress {
         }
         if counts.iter().any(|h| h.unreachable > 0) {
             let reason = match &self.unreachable {
-                Some((host, said, at)) => {
-                    let (why, _) = self.why_unreachable(said, *at, known_hosts, host, None);
-                    let gone: Vec<&str> = counts
+                Some(first) => {
+                    let host = &first.host;
+                    let (why, _) = self.why_unreachable(first, known_hosts, host, None);
+                    let all: Vec<&str> = counts
                         .iter()
                         .filter(|h| h.unreachable > 0)
                         .map(|h| h.host.as_str())
                         .collect();
-                    format!("{host} is unreachable: {why}{}", and_others(&gone, host))
+                    // Ansible counts a delegate's failure for the task's own host.
+                    match &first.delegate_of {
+                        Some(of) => format!(
+                            "{host}, the delegate of {of}, is unreachable: {why}{}",
+                            and_others(&all, of)
+                        ),
+                        None => format!("{host} is unreachable: {why}{}", and_others(&all, host)),
+                    }
                 }
                 None => "a host was unreachable".to_owned(),
             };
@@ -290,8 +298,9 @@ impl Progress {
         known_hosts: &Path,
     ) -> Option<String> {
         match (&self.unreachable, ending, &request.targets) {
-            (Some((host, said, when)), RunEnding::Unreachable, targets) => {
-                let at = self.hosts.get(host).map_or_else(
+            (Some(gone), RunEnding::Unreachable, targets) => {
+                let host = &gone.host;
+                let address = self.hosts.get(host).map_or_else(
                     || host.clone(),
                     |h| match h.port {
                         None | Some(22) => h.address.clone(),
@@ -303,8 +312,7 @@ impl Progress {
                     .iter()
                     .find(|s| s.hostname.as_str() == host)
                     .map(|s| s.hostname.as_str());
-                self.why_unreachable(said, *when, known_hosts, &at, server)
-                    .1
+                self.why_unreachable(gone, known_hosts, &address, server).1
             }
             (_, RunEnding::NoHosts, Targets::None) => {
                 Some("name hosts with --host, or an inventory with -i".to_owned())

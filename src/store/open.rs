@@ -66,7 +66,7 @@ pub fn open_writer(paths: &Paths, clock: Clock, env: &Env) -> Result<Store, Stor
 /// What root wrote into a user's store that user could not use any more, and
 /// what others can write into nobody should trust.
 fn guard(paths: &Paths) -> Result<(), StoreError> {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::fs::MetadataExt;
     let me = rustix::process::geteuid().as_raw();
     let path = paths.database();
     if let Ok(meta) = std::fs::metadata(&path)
@@ -76,12 +76,10 @@ fn guard(paths: &Paths) -> Result<(), StoreError> {
         return Err(StoreError::Foreign { path, owner, me });
     }
     let dir = paths.root();
-    match std::fs::metadata(dir) {
-        Ok(meta) if meta.permissions().mode() & 0o022 != 0 => {
-            Err(StoreError::OthersWrite(dir.to_owned()))
-        }
-        _ => Ok(()),
+    if crate::fs::mode(dir).is_ok_and(|mode| mode & 0o022 != 0) {
+        return Err(StoreError::OthersWrite(dir.to_owned()));
     }
+    Ok(())
 }
 
 fn open(paths: &Paths, clock: Clock, env: &Env, write: bool) -> Result<Store, StoreError> {

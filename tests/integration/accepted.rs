@@ -94,7 +94,7 @@ fn a_bundle_works_from_the_store_with_all_that_stands_beside_it() {
     for command in [&push[..], &validate] {
         let locked = p.run(command).exits(2);
         assert!(
-            locked.stderr.to_lowercase().contains("vault"),
+            locked.stderr.contains("--ask-vault-pass"),
             "{}",
             locked.stderr
         );

@@ -4,19 +4,9 @@ use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::program::{Program, Ran};
+use crate::program::{HERE, Program, Ran};
 use crate::sshd::Sshd;
 use crate::store::FIRST_BUILD;
-
-const HERE: &str = "---
-- name: Here
-  hosts: localhost
-  gather_facts: false
-  tasks:
-    - name: One step
-      ansible.builtin.debug:
-        msg: here
-";
 
 #[test]
 fn an_upgrade_that_is_killed_at_any_moment_is_done_by_the_next_init() {
@@ -66,17 +56,8 @@ fn a_standard_input_that_is_closed_or_does_not_block_does_not_matter() {
         .output()
         .unwrap();
     Ran::of(&output).exits(0);
-    let kloigos = p.command(&["run", "HERE"]);
-    let output = std::process::Command::new("sh")
-        .args(["-c", "exec \"$0\" \"$@\" <&-"])
-        .arg(kloigos.get_program())
-        .args(kloigos.get_args())
-        .env_clear()
-        .envs(kloigos.get_envs().filter_map(|(k, v)| Some((k, v?))))
-        .current_dir(p.path())
-        .output()
-        .unwrap();
-    Ran::of(&output).exits(0);
+    let mut closed = p.in_shell("true", "<&-", &["run", "HERE"]);
+    Ran::of(&closed.output().unwrap()).exits(0);
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn reasons_and_details_are_never_left_out_at_80_columns() {
 #[test]
 fn a_server_tells_what_changed_it_under_any_of_its_names() {
     let p = faked();
-    p.add_alpha(&["0"]).exits(0);
+    p.add_server("alpha", &["0"]).exits(0);
     for (host, check) in [
         ("alpha", false),
         ("other", false),
@@ -366,7 +366,7 @@ fn the_output_of_runs_is_searched() {
 #[test]
 fn old_runs_are_removed_and_what_is_referred_to_stays() {
     let p = faked();
-    p.add_alpha(&["0"]).exits(0);
+    p.add_server("alpha", &["0"]).exits(0);
     for _ in 0..3 {
         p.run(&["run", "fake"]).exits(0);
     }

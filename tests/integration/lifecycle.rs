@@ -237,7 +237,7 @@ fn a_play_on_a_mistyped_group_is_no_success() {
         "SERVER_INIT",
         "---\n- name: Something here\n  hosts: localhost\n  connection: local\n  gather_facts: false\n  tasks:\n    - name: It is well\n      ansible.builtin.debug:\n        msg: well\n\n- name: The server\n  hosts: kloigos_sever\n  gather_facts: false\n  tasks:\n    - name: Never\n      ansible.builtin.debug:\n        msg: never\n",
     );
-    let ran = p.add_alpha(&["0-1"]);
+    let ran = p.add_server("alpha", &["0-1"]);
     assert_ne!(ran.code, 0);
     assert_eq!(p.json(&["server", "show", "alpha"])["status"], "INIT_FAIL");
 }

@@ -23,7 +23,7 @@ pub fn faked_server(units: usize) -> Program {
     let p = faked();
     let ranges: Vec<String> = (0..units).map(|n| n.to_string()).collect();
     let ranges: Vec<&str> = ranges.iter().map(String::as_str).collect();
-    p.add_alpha(&ranges).exits(0);
+    p.add_server("alpha", &ranges).exits(0);
     p
 }
 

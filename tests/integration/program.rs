@@ -35,6 +35,19 @@ impl Ran {
         self
     }
 
+    /// The one line that says what is wrong.
+    #[track_caller]
+    pub fn error(&self) -> &str {
+        let errors: Vec<&str> = self
+            .stderr
+            .lines()
+            .filter(|l| l.starts_with("error:"))
+            .collect();
+        assert_eq!(errors.len(), 1, "{}", self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        errors[0]
+    }
+
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| {
@@ -68,17 +81,17 @@ impl Program {
         program.push("SERVER_INIT", INIT);
         program.push("ALLOCATION_CREATE", &tenant_playbook("create"));
         program.push("ALLOCATION_DELETE", &tenant_playbook("delete"));
-        program.add_alpha(&["0-1", "2-3", "4-7"]).exits(0);
+        program.add_server("alpha", &["0-1", "2-3", "4-7"]).exits(0);
         program.json(&["ip", "add", "192.0.2.10-192.0.2.13"]);
         program
     }
 
-    /// Adds `alpha`, at which no ssh server listens, with these compute units.
-    pub fn add_alpha(&self, units: &[&str]) -> Ran {
+    /// Adds a server at which no ssh server listens, with these compute units.
+    pub fn add_server(&self, name: &str, units: &[&str]) -> Ran {
         let mut add = vec![
             "server",
             "add",
-            "alpha",
+            name,
             "--private-ip",
             "127.0.0.21",
             "--port",
@@ -135,6 +148,22 @@ impl Program {
         Ran::of(&self.command(arguments).output().unwrap())
     }
 
+    /// The program started by a shell, which does `before` first.
+    pub fn in_shell(&self, before: &str, redirections: &str, arguments: &[&str]) -> Command {
+        let kloigos = self.command(arguments);
+        let mut command = Command::new("sh");
+        command
+            .arg("-c")
+            .arg(format!("{before}; exec \"$0\" \"$@\" {redirections}"))
+            .arg(kloigos.get_program())
+            .args(kloigos.get_args())
+            .env_clear()
+            .envs(kloigos.get_envs().filter_map(|(k, v)| Some((k, v?))))
+            .current_dir(self.path())
+            .stdin(Stdio::null());
+        command
+    }
+
     /// The JSON of a command that must succeed.
     #[track_caller]
     pub fn json(&self, arguments: &[&str]) -> Value {
@@ -151,6 +180,17 @@ impl Program {
             .exits(0);
     }
 }
+
+/// One step on this machine.
+pub const HERE: &str = "---
+- name: Here
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: One step
+      ansible.builtin.debug:
+        msg: here
+";
 
 pub const TENANT_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti tenant\n";

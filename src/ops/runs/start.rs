@@ -13,6 +13,7 @@ use crate::domain::run::{RunOutcome, Wait};
 use crate::domain::variables::ExtraVar;
 use crate::domain::vault::{VaultId, VaultSource};
 use crate::error::{Error, Kind};
+use crate::fs::FsError;
 use crate::ops::secrets::{self, SecretAsk};
 use crate::ops::{Services, hooks, lifecycle, playbooks};
 use crate::runner::{self, Password, RunOptions, RunRequest, TargetServer, Targets, Vault};
@@ -180,20 +181,7 @@ impl Given {
         };
         let inventory = asked.inventory.as_deref().map(at);
         if let Some(inventory) = &inventory {
-            std::fs::metadata(inventory)
-                .map_err(crate::fs::FsError::of("read", inventory))
-                .map_err(|e| {
-                    Error::usage(format!("no inventory: {e}"))
-                        .hint("-i takes a file or directory; single hosts are named with --host")
-                })?;
-        }
-        if let Some(inventory) = &inventory
-            && inventory.as_os_str().as_encoded_bytes().contains(&b',')
-        {
-            return Err(Error::usage(format!(
-                "no inventory: Ansible would take {} for a list of hosts, since it has a comma; give it another name",
-                inventory.display()
-            )));
+            check_inventory(inventory)?;
         }
         let limit = match asked.limit.as_deref().map(|l| l.strip_prefix('@').ok_or(l)) {
             Some(Ok(file)) => {
@@ -233,6 +221,22 @@ impl Given {
             vaults: secrets::vaults(services.env, &vault_ids, &order.secrets.vault_passwords)?,
         })
     }
+}
+
+fn check_inventory(path: &Path) -> Result<(), Error> {
+    std::fs::metadata(path)
+        .map_err(FsError::of("read", path))
+        .map_err(|e| {
+            Error::usage(format!("no inventory: {e}"))
+                .hint("-i takes a file or directory; single hosts are named with --host")
+        })?;
+    if path.as_os_str().as_encoded_bytes().contains(&b',') {
+        return Err(Error::usage(format!(
+            "no inventory: Ansible would take {} for a list of hosts, since it has a comma; give it another name",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 pub(super) fn request(tx: &Tx<'_>, order: &Order, given: &Given) -> Result<RunRequest, Error> {

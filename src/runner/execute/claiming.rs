@@ -161,9 +161,7 @@ impl Execution<'_, '_> {
                 hosts: own
                     .map(|h| RunHost {
                         name: h.name.clone(),
-                        // An extra variable ansible_host reaches the local machine
-                        // too, where it means nothing.
-                        address: if h.is_local() { &h.name } else { &h.address }.clone(),
+                        address: h.reached_at().to_owned(),
                         port: h.port,
                     })
                     .collect(),
@@ -193,6 +191,9 @@ impl Execution<'_, '_> {
             Ok::<_, Error>(cut)
         })?;
         for (run, host) in cut {
+            if !self.said_cut.insert(run) {
+                continue;
+            }
             self.emit(RunEvent::Warning {
                 text: format!(
                     "run {run} was cut short on {host}, and its task may still be at work there: `kloigos runs show {run} --probe` asks"

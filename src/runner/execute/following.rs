@@ -69,7 +69,7 @@ impl Execution<'_, '_> {
                         processes::kill_all(KILL_LIMIT);
                     } else {
                         self.cancelling(cancel);
-                        processes::terminate_all(&[]);
+                        processes::terminate_all();
                         cancelled = Some((cancel, Instant::now()));
                     }
                 }
@@ -84,7 +84,7 @@ impl Execution<'_, '_> {
                     .await;
                 if let Err(end) = granted {
                     let _ = launch::answer_stop(&channel);
-                    processes::terminate_all(&[]);
+                    processes::terminate_all();
                     let _ = tokio::time::timeout(GRACE, child.wait()).await;
                     processes::kill_all(KILL_LIMIT);
                     return Err(end);
@@ -100,17 +100,16 @@ impl Execution<'_, '_> {
         err.rest();
         self.output(OutputStream::Stdout, &mut out.lines);
         self.output(OutputStream::Stderr, &mut err.lines);
-        if self.listeners.progress().broke_off() {
-            // Say since one of its workers was killed: the tasks of the others
-            // would go on beside the next run.
+        let refused = self.refused.take();
+        // Broken off: say since one of its workers was killed. The tasks of the
+        // others would go on beside the next run.
+        if cancelled.is_some() || refused.is_some() || self.listeners.progress().broke_off() {
             processes::kill_all(KILL_LIMIT);
         }
         if let Some((cancel, _)) = cancelled {
-            processes::kill_all(KILL_LIMIT);
             return Err(End::Cancelled(cancel));
         }
-        if let Some(error) = self.refused.take() {
-            processes::kill_all(KILL_LIMIT);
+        if let Some(error) = refused {
             return Err(End::Failed(error));
         }
         Ok(exit.map_or_else(Exit::default, |(exit, _)| exit))
