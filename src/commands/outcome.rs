@@ -25,7 +25,16 @@ pub fn act<T: Serialize>(
     operation: impl FnOnce(&mut dyn Reporter) -> Result<Done<T>, Error>,
 ) -> Result<(), Error> {
     // The display is gone before anything is shown.
-    let done = operation(&mut *cx.ui.progress())?;
+    let ended = operation(&mut *cx.ui.progress())?;
+    done(cx, view, &ended)
+}
+
+/// The end of a lifecycle operation: the resource, and its run's exit code.
+pub fn done<T: Serialize>(
+    cx: &Context,
+    view: impl FnOnce(&Context, &T) -> View,
+    done: &Done<T>,
+) -> Result<(), Error> {
     let ended = Ended {
         value: &done.value,
         run: Some(&done.run),

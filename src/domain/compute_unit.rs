@@ -71,6 +71,15 @@ impl ComputeUnit {
         }
     }
 
+    /// Takes it out of use, before anybody has it.
+    pub fn disable(&self) -> Result<Change<CuStatus>, WrongState> {
+        self.step("disable", &[CuStatus::Free], CuStatus::Unavailable)
+    }
+
+    pub fn enable(&self) -> Result<Change<CuStatus>, WrongState> {
+        self.step("enable", &[CuStatus::Unavailable], CuStatus::Free)
+    }
+
     pub fn reserve(&self) -> Result<Change<CuStatus>, WrongState> {
         self.step("allocate", &[CuStatus::Free], CuStatus::Allocating)
     }
@@ -140,6 +149,8 @@ mod tests {
     #[test]
     fn only_a_release_that_succeeded_makes_a_unit_free() {
         assert_eq!(steps(ComputeUnit::reserve), [(S::Free, S::Allocating)]);
+        assert_eq!(steps(ComputeUnit::disable), [(S::Free, S::Unavailable)]);
+        assert_eq!(steps(ComputeUnit::enable), [(S::Unavailable, S::Free)]);
         assert_eq!(
             steps(ComputeUnit::retry),
             [(S::AllocationFail, S::Allocating)]

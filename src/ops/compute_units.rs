@@ -1,4 +1,4 @@
-//! Showing compute units.
+//! Compute units: shown, taken out of use and back.
 
 use serde::Serialize;
 
@@ -11,6 +11,7 @@ use crate::domain::memory::MemoryLimits;
 use crate::domain::name::{ComputeUnitId, Hostname};
 use crate::domain::server::Server;
 use crate::error::Error;
+use crate::store::Tx;
 
 #[derive(Debug, Clone, Default)]
 pub struct CuFilter {
@@ -29,6 +30,31 @@ pub struct CuDetail {
     pub allocation_detail: Option<Allocation>,
     #[serde(skip)]
     pub server: Server,
+}
+
+pub(super) fn find(tx: &Tx<'_>, id: &ComputeUnitId) -> Result<ComputeUnit, Error> {
+    tx.compute_units().get(id)?.ok_or_else(|| {
+        Error::not_found(format!("there is no compute unit {id}"))
+            .hint("`kloigos cu list` shows them all")
+    })
+}
+
+/// Takes a unit out of use, or back; one that is so already stays so.
+pub fn set_enabled(
+    services: &Services<'_>,
+    id: &ComputeUnitId,
+    enabled: bool,
+) -> Result<ComputeUnit, Error> {
+    services.store.write(|tx| {
+        let unit = find(tx, id)?;
+        let change = match (enabled, unit.status) {
+            (true, CuStatus::Free) | (false, CuStatus::Unavailable) => return Ok(unit),
+            (true, _) => unit.enable()?,
+            (false, _) => unit.disable()?,
+        };
+        tx.compute_units().set_status(id, change, None, None)?;
+        find(tx, id)
+    })
 }
 
 /// The limits that a tenant of the unit gets.
@@ -57,11 +83,7 @@ pub fn list(services: &Services<'_>, filter: &CuFilter) -> Result<Vec<ComputeUni
 pub fn show(services: &Services<'_>, id: &ComputeUnitId) -> Result<CuDetail, Error> {
     let truth = Truth::see(*services)?;
     services.store.read(|tx| {
-        let unit = tx.compute_units().get(id)?.ok_or_else(|| {
-            Error::not_found(format!("there is no compute unit {id}"))
-                .hint("`kloigos cu list` shows them all")
-        })?;
-        let unit = truth.unit(tx, unit)?;
+        let unit = truth.unit(tx, find(tx, id)?)?;
         let server = servers::find(tx, &unit.server)?;
         let allocation = match unit.allocation_key {
             Some(key) => tx.allocations().by_key(key)?,

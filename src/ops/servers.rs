@@ -1,6 +1,7 @@
 //! Servers: shown and forgotten here, the rest below.
 
 mod act;
+mod edit;
 mod register;
 
 use std::net::IpAddr;
@@ -23,6 +24,7 @@ use crate::store::servers::subject;
 use crate::store::{Store, Tx};
 
 pub use act::{StorageAmend, decommission, init, recommission};
+pub use edit::{Edited, edit};
 pub use register::add;
 
 pub use crate::store::runs::HostChange;

@@ -7,6 +7,7 @@ use super::{StoreError, Tx};
 use crate::domain::allocation::AllocationKey;
 use crate::domain::compute_unit::{ComputeUnit, CuStatus};
 use crate::domain::cpu::CpuRange;
+use crate::domain::event::NewEvent;
 use crate::domain::name::{ComputeUnitId, Hostname, Place};
 use crate::domain::placement::Candidate;
 use crate::domain::run::RunId;
@@ -41,7 +42,13 @@ impl ComputeUnits<'_> {
                 ],
             )
             .map_err(self.0.wrap())?;
-        Ok(())
+        self.0.events().append(
+            NewEvent::new(
+                "compute_unit.added",
+                format!("compute unit {}", ComputeUnitId::of(server, ordinal)),
+            )
+            .detail(serde_json::json!({ "cpu_range": range })),
+        )
     }
 
     /// By server and ordinal.

@@ -114,6 +114,45 @@ impl Servers<'_> {
         )
     }
 
+    /// What an operator changed.
+    pub fn edit(&self, before: &Server, after: &Server) -> Result<(), StoreError> {
+        self.0
+            .conn()
+            .execute(
+                "UPDATE servers SET private_ip = ?2, public_ip = ?3, port = ?4, admin_user = ?5,
+                   region = ?6, zone = ?7, profile = ?8, tags = ?9, updated_at = ?10
+                 WHERE hostname = ?1",
+                params![
+                    before.hostname.as_str(),
+                    after.private_ip.to_string(),
+                    after.public_ip.map(|a| a.to_string()),
+                    after.port,
+                    after.admin_user.as_str(),
+                    after.region.as_str(),
+                    after.zone.as_str(),
+                    after.profile.as_str(),
+                    serde_json::json!(after.tags).to_string(),
+                    self.0.now().0
+                ],
+            )
+            .map_err(self.0.wrap())?;
+        let (from, to) = (serde_json::json!(before), serde_json::json!(after));
+        let changes: serde_json::Map<String, serde_json::Value> = to
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(field, value)| from[field.as_str()] != **value)
+            .map(|(field, value)| {
+                let change = serde_json::json!({ "from": from[field.as_str()], "to": value });
+                (field.clone(), change)
+            })
+            .collect();
+        self.0.events().append(
+            NewEvent::new("server.edited", subject(&before.hostname))
+                .detail(serde_json::Value::Object(changes)),
+        )
+    }
+
     pub fn set_status(
         &self,
         hostname: &Hostname,

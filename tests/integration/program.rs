@@ -195,12 +195,19 @@ pub const HERE: &str = "---
 pub const TENANT_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti tenant\n";
 
-const INIT: &str = "---
+/// Fails when a file `fail-init` stands in the test's directory.
+pub const INIT: &str = "---
 - name: The server is ready
   hosts: kloigos_server
   connection: local
   gather_facts: false
+  vars:
+    dir: \"{{ lookup('env', 'KLOIGOS_TEST_DIR') }}\"
   tasks:
+    - name: The host is asked to fail
+      ansible.builtin.fail:
+        msg: the disk is too small
+      when: (dir ~ '/fail-init') is exists
     - name: The facts go back to the store
       ansible.builtin.set_stats:
         data:

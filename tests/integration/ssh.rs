@@ -250,3 +250,39 @@ fn aliases_of_one_machine_are_one_claim() {
     assert!(ran.stderr.contains("alpha"), "{}", ran.stderr);
     assert!(first.wait().unwrap().success());
 }
+
+#[test]
+fn a_server_that_moves_is_met_again_and_another_machine_is_told() {
+    let (mut old, new) = (Sshd::start("127.0.0.57"), Sshd::start("127.0.0.58"));
+    let p = program(&old);
+    add(&p, "alpha", old.address, &old.port_text()).exits(0);
+    let edit = |to: &Sshd| {
+        let port = to.port_text();
+        p.run(&[
+            "server",
+            "edit",
+            "alpha",
+            "--private-ip",
+            to.address,
+            "--port",
+            &port,
+        ])
+        .exits(0)
+    };
+    let moved = edit(&new);
+    assert!(
+        moved.stderr.contains("accepted the host key of alpha") && moved.stderr.contains("SHA256:"),
+        "{}",
+        moved.stderr
+    );
+    assert!(
+        moved.stderr.contains("is it the same one?"),
+        "{}",
+        moved.stderr
+    );
+    // Back where its key is known.
+    let back = edit(&old);
+    assert!(!back.stderr.contains("accepted"), "{}", back.stderr);
+    old.stop();
+    p.run(&["server", "init", "alpha"]).exits(6);
+}

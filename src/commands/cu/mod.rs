@@ -1,7 +1,10 @@
 //! Compute units: slices of servers.
 
+mod disable;
+mod enable;
 mod list;
 mod show;
+mod unit;
 pub(in crate::commands) mod view;
 
 use clap::Subcommand;
@@ -18,6 +21,8 @@ use crate::error::Error;
 pub enum CuCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Enable(enable::EnableArgs),
+    Disable(disable::DisableArgs),
 }
 
 impl CuCommand {
@@ -25,6 +30,8 @@ impl CuCommand {
         match self {
             CuCommand::List(args) => list::run(cx, args),
             CuCommand::Show(args) => show::run(cx, args),
+            CuCommand::Enable(args) => enable::run(cx, args),
+            CuCommand::Disable(args) => disable::run(cx, args),
         }
     }
 }

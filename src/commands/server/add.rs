@@ -92,7 +92,7 @@ pub(super) struct StorageArgs {
 }
 
 /// `--cu` takes several values, and so also a name that follows them.
-fn unit_range(typed: &str) -> Result<CpuRange, String> {
+pub(super) fn unit_range(typed: &str) -> Result<CpuRange, String> {
     CpuRange::parse(typed).map_err(|e| match Hostname::parse(typed) {
         Ok(_) if typed.starts_with(|c: char| c.is_ascii_alphabetic()) => {
             format!("{e}; the name of the server goes before --cu")

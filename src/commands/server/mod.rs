@@ -2,6 +2,7 @@
 
 mod add;
 mod decommission;
+mod edit;
 mod init;
 mod list;
 mod recommission;
@@ -24,6 +25,7 @@ pub enum ServerCommand {
     Add(add::AddArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Edit(edit::EditArgs),
     Init(init::InitArgs),
     Decommission(decommission::DecommissionArgs),
     Recommission(recommission::RecommissionArgs),
@@ -36,6 +38,7 @@ impl ServerCommand {
             ServerCommand::Add(args) => add::run(cx, args),
             ServerCommand::List(args) => list::run(cx, args),
             ServerCommand::Show(args) => show::run(cx, args),
+            ServerCommand::Edit(args) => edit::run(cx, args),
             ServerCommand::Init(args) => init::run(cx, args),
             ServerCommand::Decommission(args) => decommission::run(cx, args),
             ServerCommand::Recommission(args) => recommission::run(cx, args),

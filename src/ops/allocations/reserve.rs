@@ -11,7 +11,7 @@ use crate::domain::placement::{self, Wish};
 use crate::domain::server::{Server, ServerStatus};
 use crate::domain::settings::{self, ALLOC_UID_RANGE};
 use crate::error::{Error, Kind};
-use crate::ops::{addresses, servers};
+use crate::ops::{addresses, compute_units, servers};
 use crate::store::Tx;
 use crate::store::allocations::NewRow;
 
@@ -62,10 +62,7 @@ pub(super) fn reserve(tx: &Tx<'_>, new: &NewAllocation) -> Result<Allocation, Er
 
 fn choose_unit(tx: &Tx<'_>, wish: &Wish, user: &LoginUser) -> Result<ComputeUnit, Error> {
     if let Some(id) = &wish.unit {
-        let unit = tx.compute_units().get(id)?.ok_or_else(|| {
-            Error::not_found(format!("there is no compute unit {id}"))
-                .hint("`kloigos cu list` shows them all")
-        })?;
+        let unit = compute_units::find(tx, id)?;
         let server = servers::find(tx, &unit.server)?;
         if server.status != ServerStatus::Ready {
             return Err(Error::new(

@@ -31,11 +31,23 @@ pub fn init(
     reporter: &mut dyn Reporter,
 ) -> Result<Done<Server>, Error> {
     check_storage_names(amend.vg.as_deref(), &amend.disks)?;
-    let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_init()?);
     let amend = |tx: &Tx<'_>| amend_storage(tx, hostname, &amend);
+    init_after(services, hostname, &amend, options, reporter)
+}
+
+/// Runs SERVER_INIT for what `before` changes in the store, in the transaction
+/// in which the run begins.
+pub(super) fn init_after(
+    services: &Services<'_>,
+    hostname: &Hostname,
+    before: &dyn Fn(&Tx<'_>) -> Result<(), Error>,
+    options: &LifecycleOptions,
+    reporter: &mut dyn Reporter,
+) -> Result<Done<Server>, Error> {
+    let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_init()?);
     let lifecycle = Lifecycle::ServerInit;
     act(
-        services, hostname, lifecycle, &begin, &amend, options, reporter,
+        services, hostname, lifecycle, &begin, before, options, reporter,
     )
 }
 

@@ -1,6 +1,9 @@
 //! A new server: registered, its host key learned.
 
+use std::net::IpAddr;
+
 use super::find;
+use crate::domain::name::Hostname;
 use crate::domain::report::{Report, Reporter};
 use crate::domain::server::{NewServer, Server};
 use crate::error::{Error, Kind};
@@ -17,13 +20,18 @@ pub fn add(
     new.check()?;
     check_storage_names(new.storage.vg.as_deref(), &new.storage.disks)?;
     let server = services.store.write(|tx| {
-        for other in tx.servers().list()? {
-            if let Some(what) = clash(&new, &other) {
-                return Err(Error::new(Kind::Exists, what)
-                .hint(format!("`kloigos server show {0}` shows it; if what it has is wrong, `kloigos server remove {0}` and add it again", other.hostname)));
-            }
+        if let Some(other) = tx.servers().get(&new.hostname)? {
+            return Err(taken(
+                &other,
+                format!("server {} exists already", other.hostname),
+            ));
         }
-        refuse_pool_address(tx, &new)?;
+        check_addresses(
+            tx,
+            &new.hostname,
+            [Some(new.private_ip), new.public_ip],
+            new.port,
+        )?;
         tx.servers().insert(&new)?;
         for (ordinal, range) in (0u32..).zip(&new.compute_units) {
             tx.compute_units().insert(&new.hostname, ordinal, range)?;
@@ -39,29 +47,32 @@ pub fn add(
     Ok(server)
 }
 
-/// One machine must not be two servers. Only a public address may be shared,
-/// by machines that one address forwards to from different ports.
-fn clash(new: &NewServer, other: &Server) -> Option<String> {
-    let name = &other.hostname;
-    if new.hostname == *name {
-        return Some(format!("server {name} exists already"));
-    }
-    if let Some(ip) = new.public_ip
-        && (Some(ip), new.port) == (other.public_ip, other.port)
-    {
-        return Some(format!("server {name} already has {ip} port {}", new.port));
-    }
-    let shared = if new.private_ip == other.private_ip || Some(new.private_ip) == other.public_ip {
-        new.private_ip
-    } else {
-        new.public_ip.filter(|ip| *ip == other.private_ip)?
-    };
-    Some(format!("server {name} already has the address {shared}"))
+/// What is wrong with `other` can be changed there.
+fn taken(other: &Server, what: String) -> Error {
+    Error::new(Kind::Exists, what).hint(format!(
+        "`kloigos server show {0}` shows it; if what it has is wrong, `kloigos server edit {0}` changes it",
+        other.hostname
+    ))
 }
 
-/// An address of the pool moves from server to server with its tenant.
-fn refuse_pool_address(tx: &Tx<'_>, new: &NewServer) -> Result<(), Error> {
-    for ip in [Some(new.private_ip), new.public_ip].into_iter().flatten() {
+/// One machine must not be two servers, and an address of the pool moves from
+/// server to server with its tenant.
+///
+/// `addresses`: the private and the public one.
+pub(super) fn check_addresses(
+    tx: &Tx<'_>,
+    hostname: &Hostname,
+    addresses: [Option<IpAddr>; 2],
+    port: u16,
+) -> Result<(), Error> {
+    for other in tx.servers().list()? {
+        if other.hostname != *hostname
+            && let Some(what) = clash(addresses, port, &other)
+        {
+            return Err(taken(&other, what));
+        }
+    }
+    for ip in addresses.into_iter().flatten() {
         if let Some(address) = tx.addresses().get(ip)? {
             let whose = match address.allocation {
                 Some(id) => format!("the floating address of allocation {id}"),
@@ -75,6 +86,21 @@ fn refuse_pool_address(tx: &Tx<'_>, new: &NewServer) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Only a public address may be shared, by machines that one address forwards
+/// to from different ports.
+fn clash([private, public]: [Option<IpAddr>; 2], port: u16, other: &Server) -> Option<String> {
+    let name = &other.hostname;
+    if let Some(ip) = public
+        && (public, port) == (other.public_ip, other.port)
+    {
+        return Some(format!("server {name} already has {ip} port {port}"));
+    }
+    let shared = private
+        .filter(|ip| *ip == other.private_ip || Some(*ip) == other.public_ip)
+        .or(public.filter(|ip| *ip == other.private_ip))?;
+    Some(format!("server {name} already has the address {shared}"))
 }
 
 /// The key that the host shows at first contact is accepted and told, so that
