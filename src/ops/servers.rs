@@ -10,7 +10,7 @@ use super::{Done, LifecycleOptions, Services, lifecycle};
 use crate::domain::allocation::Allocation;
 use crate::domain::compute_unit::{ComputeUnit, CuStatus};
 use crate::domain::event::Event;
-use crate::domain::lifecycle::{Lifecycle, common, server_init};
+use crate::domain::lifecycle::{Lifecycle, server_decomm, server_init};
 use crate::domain::name::{AllocationId, Hostname};
 use crate::domain::report::{Report, Reporter};
 use crate::domain::server::{NewServer, Server, ServerStatus, StorageWish};
@@ -204,9 +204,9 @@ pub fn init(
     check_storage_names(amend.vg.as_deref(), &amend.disks)?;
     let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_init()?);
     let amend = |tx: &Tx<'_>| amend_storage(tx, hostname, &amend);
-    let lifecycle = Lifecycle::ServerInit;
+    let playbook = Playbook::Init;
     act(
-        services, hostname, lifecycle, &begin, &amend, options, reporter,
+        services, hostname, playbook, &begin, &amend, options, reporter,
     )
 }
 
@@ -218,11 +218,11 @@ pub fn recommission(
     reporter: &mut dyn Reporter,
 ) -> Result<Done<Server>, Error> {
     let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_recommission()?);
-    let lifecycle = Lifecycle::ServerInit;
+    let playbook = Playbook::Init;
     act(
         services,
         hostname,
-        lifecycle,
+        playbook,
         &begin,
         &|_| Ok(()),
         options,
@@ -234,21 +234,29 @@ pub fn recommission(
 pub fn decommission(
     services: &Services<'_>,
     hostname: &Hostname,
+    purge_packages: bool,
     options: &LifecycleOptions,
     reporter: &mut dyn Reporter,
 ) -> Result<Done<Server>, Error> {
     let begin =
         |tx: &Tx<'_>, server: &Server| Ok(server.begin_decommission(live_on(tx, hostname)?.len())?);
-    let lifecycle = Lifecycle::ServerDecomm;
+    let playbook = Playbook::Decomm { purge_packages };
     act(
         services,
         hostname,
-        lifecycle,
+        playbook,
         &begin,
         &|_| Ok(()),
         options,
         reporter,
     )
+}
+
+/// What acts on a server, with what only it is told.
+#[derive(Debug, Clone, Copy)]
+enum Playbook {
+    Init,
+    Decomm { purge_packages: bool },
 }
 
 type Begin<'b> = &'b dyn Fn(&Tx<'_>, &Server) -> Result<Change<ServerStatus>, Error>;
@@ -258,7 +266,7 @@ type Begin<'b> = &'b dyn Fn(&Tx<'_>, &Server) -> Result<Change<ServerStatus>, Er
 fn act(
     services: &Services<'_>,
     hostname: &Hostname,
-    lifecycle: Lifecycle,
+    playbook: Playbook,
     begin: Begin<'_>,
     before: &dyn Fn(&Tx<'_>) -> Result<(), Error>,
     options: &LifecycleOptions,
@@ -277,12 +285,16 @@ fn act(
         before(tx)?;
         let server = find(tx, hostname)?;
         let change = begin(tx, &server)?;
-        let variables = match lifecycle {
-            Lifecycle::ServerInit => {
+        let (lifecycle, variables) = match playbook {
+            Playbook::Init => {
                 let units = tx.compute_units().list(Some(hostname))?;
-                server_init(&server, &units, &tx.owner_id()?)
+                let variables = server_init(&server, &units, &tx.owner_id()?);
+                (Lifecycle::ServerInit, variables)
             }
-            _ => common(&server, &tx.owner_id()?),
+            Playbook::Decomm { purge_packages } => {
+                let variables = server_decomm(&server, &tx.owner_id()?, purge_packages);
+                (Lifecycle::ServerDecomm, variables)
+            }
         };
         let request = lifecycle::request(
             tx,

@@ -6,6 +6,7 @@ mod again;
 mod bad_input;
 mod cases;
 mod cli;
+mod decommission;
 mod engine;
 mod engine_claims;
 mod engine_end;
