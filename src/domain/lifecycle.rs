@@ -77,6 +77,13 @@ pub fn server_init(server: &Server, units: &[ComputeUnit], owner_id: &str) -> Ma
     v
 }
 
+/// SERVER_DECOMM. `purge_packages`: those that SERVER_INIT brought go too.
+pub fn server_decomm(server: &Server, owner_id: &str, purge_packages: bool) -> Map<String, Value> {
+    let mut v = common(server, owner_id);
+    v.insert("kloigos_purge_packages".into(), json!(purge_packages));
+    v
+}
+
 /// ALLOCATION_CREATE.
 pub fn allocation_create(
     allocation: &Allocation,

@@ -114,10 +114,14 @@ impl Server {
         WrongState::new(action, self.subject(), self.status)
     }
 
-    /// `server init`: also repeats on a READY server, which repairs it.
+    /// `server init`: also repeats on a READY server, which repairs it, and takes
+    /// one back into service that could not be decommissioned.
     pub fn begin_init(&self) -> Result<Change<ServerStatus>, WrongState> {
         match self.status {
-            ServerStatus::Registered | ServerStatus::InitFail | ServerStatus::Ready => {
+            ServerStatus::Registered
+            | ServerStatus::InitFail
+            | ServerStatus::Ready
+            | ServerStatus::DecommissionFail => {
                 Ok(Change::new(self.status, ServerStatus::Initializing))
             }
             ServerStatus::Initializing => Err(self.wrong("initialise").hint(format!(
@@ -128,9 +132,7 @@ impl Server {
                 "`kloigos server recommission {}` takes it back",
                 self.hostname
             ))),
-            ServerStatus::Decommissioning | ServerStatus::DecommissionFail => {
-                Err(self.wrong("initialise"))
-            }
+            ServerStatus::Decommissioning => Err(self.wrong("initialise")),
         }
     }
 
@@ -156,7 +158,8 @@ impl Server {
         }
     }
 
-    /// `server decommission`, also again after a failed one.
+    /// `server decommission`: also again after a failed one, and after an init
+    /// that failed half-way.
     pub fn begin_decommission(
         &self,
         live_allocations: usize,
@@ -165,10 +168,21 @@ impl Server {
             return Err(self.home_to("decommission", live_allocations));
         }
         match self.status {
-            ServerStatus::Ready | ServerStatus::DecommissionFail => {
+            ServerStatus::Ready | ServerStatus::InitFail | ServerStatus::DecommissionFail => {
                 Ok(Change::new(self.status, ServerStatus::Decommissioning))
             }
-            _ => Err(self.wrong("decommission")),
+            ServerStatus::Registered | ServerStatus::Decommissioned => {
+                Err(self.wrong("decommission").hint(format!(
+                    "nothing of Kloigos is on the host: `kloigos server remove {}` forgets it",
+                    self.hostname
+                )))
+            }
+            ServerStatus::Initializing | ServerStatus::Decommissioning => {
+                Err(self.wrong("decommission").hint(format!(
+                    "another run is at it: `kloigos server show {}` names it",
+                    self.hostname
+                )))
+            }
         }
     }
 
@@ -235,7 +249,13 @@ impl Server {
             ServerStatus::Ready => Err(self.wrong("remove").hint(
                 "Kloigos' settings and volumes are still on the host: `kloigos server decommission` takes them away; if the hardware is gone or was wiped, use `--lost`",
             )),
-            _ => Err(self.wrong("remove")),
+            ServerStatus::DecommissionFail => Err(self.wrong("remove").hint(format!(
+                "something of Kloigos is still on the host: `kloigos server decommission {}` goes on; if the hardware is gone or was wiped, use `--lost`",
+                self.hostname
+            ))),
+            ServerStatus::Initializing | ServerStatus::Decommissioning => {
+                Err(self.wrong("remove").hint("wait for its run, or cancel it"))
+            }
         }
     }
 }
@@ -349,7 +369,10 @@ mod tests {
             .copied()
             .filter(|s| server(*s).begin_init().is_ok())
             .collect();
-        assert_eq!(begin, [S::Registered, S::Ready, S::InitFail]);
+        assert_eq!(
+            begin,
+            [S::Registered, S::Ready, S::InitFail, S::DecommissionFail]
+        );
         let ended = |ok| server(S::Initializing).end_init(ok).unwrap().to();
         assert_eq!((ended(true), ended(false)), (S::Ready, S::InitFail));
         assert!(server(S::Ready).end_init(false).is_err());
@@ -391,6 +414,33 @@ mod tests {
             .filter(|s| server(*s).may_edit().is_err())
             .collect();
         assert_eq!(may, [S::Initializing, S::Decommissioning]);
+    }
+
+    #[test]
+    fn a_decommission_begins_where_something_may_be_on_the_host_and_nobody_lives() {
+        let begin: Vec<S> = S::ALL
+            .iter()
+            .copied()
+            .filter(|s| server(*s).begin_decommission(0).is_ok())
+            .collect();
+        assert_eq!(begin, [S::Ready, S::InitFail, S::DecommissionFail]);
+        assert!(server(S::Ready).begin_decommission(1).is_err());
+        let ended = |ok| {
+            server(S::Decommissioning)
+                .end_decommission(ok)
+                .unwrap()
+                .to()
+        };
+        assert_eq!(
+            (ended(true), ended(false)),
+            (S::Decommissioned, S::DecommissionFail)
+        );
+        let back: Vec<S> = S::ALL
+            .iter()
+            .copied()
+            .filter(|s| server(*s).begin_recommission().is_ok())
+            .collect();
+        assert_eq!(back, [S::Decommissioned]);
     }
 
     #[test]

@@ -111,6 +111,7 @@ pub(super) fn settle(tx: &Tx<'_>, run: RunId, outcome: Option<&RunOutcome>) -> R
             let change = server.end_decommission(succeeded)?;
             tx.servers()
                 .set_status(&server.hostname, change, Some(run), reason)?;
+            drop_adopt(tx, &server, succeeded)?;
         }
         if server.status != ServerStatus::Initializing {
             continue;
@@ -118,6 +119,7 @@ pub(super) fn settle(tx: &Tx<'_>, run: RunId, outcome: Option<&RunOutcome>) -> R
         if succeeded && let Some(data) = data {
             keep_facts(tx, &server, data)?;
         }
+        drop_adopt(tx, &server, succeeded)?;
         tx.servers().set_status(
             &server.hostname,
             server.end_init(succeeded)?,
@@ -135,6 +137,16 @@ pub(super) fn settle(tx: &Tx<'_>, run: RunId, outcome: Option<&RunOutcome>) -> R
             }
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// `--adopt` is the operator's word for the host as it was then. Kept, it would
+/// take the host over again from whoever has it by the next init.
+fn drop_adopt(tx: &Tx<'_>, server: &Server, succeeded: bool) -> Result<(), Error> {
+    if succeeded && server.adopt {
+        tx.servers()
+            .set_storage(&server.hostname, &server.storage, false)?;
     }
     Ok(())
 }

@@ -55,7 +55,12 @@ mod tests {
     #[test]
     fn each_packaged_playbook_has_its_entry() {
         let all = all();
-        for name in ["ALLOCATION_CREATE", "ALLOCATION_DELETE", "SERVER_INIT"] {
+        for name in [
+            "ALLOCATION_CREATE",
+            "ALLOCATION_DELETE",
+            "SERVER_DECOMM",
+            "SERVER_INIT",
+        ] {
             let (_, content) = all.iter().find(|(n, _)| *n == name).unwrap();
             assert!(
                 content.files.iter().any(|f| f.path == content.entry),

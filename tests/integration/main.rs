@@ -7,6 +7,7 @@ mod bad_input;
 mod cases;
 mod cli;
 mod edit;
+mod decommission;
 mod engine;
 mod engine_claims;
 mod engine_end;

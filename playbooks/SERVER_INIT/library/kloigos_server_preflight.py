@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Whether this host may and can become a Kloigos server; changes nothing."""
+"""Whether this host may and can become a Kloigos server; if so, stamps it and notes what it was like."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ import os
 import shlex
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.kloigos_host import Host, cpu_numbers, owner_problem, read
+from ansible.module_utils.kloigos_before import proc_path, remember, settings
+from ansible.module_utils.kloigos_host import ETC, OWNER_FILE, Host, cpu_numbers, owner_problem, read, write
 
 DOCUMENTATION = r"""
 module: kloigos_server_preflight
-short_description: Refuses hosts that are unsupported or belong to another store
+short_description: Refuses hosts that are unsupported or belong to another store, stamps the others
+description:
+  - The stamp comes first and goes last, so that a host with anything of Kloigos on it has one.
+  - What SERVER_DECOMM is to put back is noted here, before anything is changed.
 options:
   owner_id: {description: UUID of the store., type: str, required: true}
   adopt: {description: Take over a host of another store., type: bool, default: false}
   hostname: {description: Name of the server in Kloigos., type: str, required: true}
   compute_units: {description: The planned compute units., type: list, elements: dict, required: true}
   packages: {description: Packages that should be installed., type: list, elements: str, required: true}
+  group: {description: System group of the tenants., type: str, required: true}
+  paths: {description: Paths that are made where they are not there., type: list, elements: str, required: true}
+  sysctl: {description: Kernel settings that are going to be in force, as a sysctl.d file., type: str, required: true}
 author: Kloigos
 """
 EXAMPLES = r"""
@@ -27,6 +34,9 @@ EXAMPLES = r"""
     hostname: lab1
     compute_units: "{{ compute_units }}"
     packages: [lvm2]
+    group: kloigos
+    paths: [/etc/at.allow]
+    sysctl: "fs.protected_fifos = 2\n"
 """
 RETURN = r"""
 units: {description: Id, CPUs and mount path of each compute unit., type: list, returned: success}
@@ -95,14 +105,29 @@ def refuse_wrong_cpus(host, units, online):
                 read("/sys/devices/system/cpu/online")))
 
 
-def missing_packages(host, wanted):
-    installed = set()
-    listing = host.run(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Abbrev}\n"] + wanted, ok=None)
-    for line in listing.splitlines():
-        fields = line.split()
-        if len(fields) == 2 and fields[1] == "ii":
-            installed.add(fields[0])
-    return [name for name in wanted if name not in installed]
+def known_packages(host):
+    """What is installed, and of what only the settings are left."""
+    installed, residual = set(), set()
+    for line in host.run(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Abbrev}\n"]).splitlines():
+        name, _space, state = line.strip().partition(" ")
+        if state == "ii":
+            installed.add(name)
+        elif state == "rc":
+            residual.add(name)
+    return installed, residual
+
+
+def stamp_and_remember(host, params, residual):
+    if not os.path.isdir(ETC):
+        host.change("made " + ETC, lambda: os.mkdir(ETC, 0o700))
+    if read(OWNER_FILE) != params["owner_id"]:
+        host.change("stamped this host as this store's", lambda: write(OWNER_FILE, params["owner_id"] + "\n", 0o600))
+    existed = {path: os.path.lexists(path) for path in params["paths"]}
+    existed["group " + params["group"]] = host.succeeds(["getent", "group", params["group"]])
+    remember(host, "existed", existed)
+    remember(host, "residual", {name: True for name in residual})
+    remember(host, "sysctl", {key: " ".join(read(proc_path(key)).split()) for key in settings(params["sysctl"])
+                              if os.path.exists(proc_path(key))})
 
 
 def main():
@@ -111,7 +136,10 @@ def main():
                        "adopt": {"type": "bool", "default": False},
                        "hostname": {"type": "str", "required": True},
                        "compute_units": {"type": "list", "elements": "dict", "required": True},
-                       "packages": {"type": "list", "elements": "str", "required": True}},
+                       "packages": {"type": "list", "elements": "str", "required": True},
+                       "group": {"type": "str", "required": True},
+                       "paths": {"type": "list", "elements": "str", "required": True},
+                       "sysctl": {"type": "str", "required": True}},
         supports_check_mode=True)
     host = Host(module)
     refuse_unsupported(host)
@@ -121,7 +149,9 @@ def main():
     online = cpu_numbers(read("/sys/devices/system/cpu/online", "0"))
     units = complete(module.params["compute_units"], module.params["hostname"])
     refuse_wrong_cpus(host, units, online)
-    host.done(units=units, missing_packages=missing_packages(host, module.params["packages"]),
+    installed, residual = known_packages(host)
+    stamp_and_remember(host, module.params, residual)
+    host.done(units=units, missing_packages=[name for name in module.params["packages"] if name not in installed],
               cpus=len(online), memory_mb=memory_mb(), numa=numa_by_cpu())
 
 

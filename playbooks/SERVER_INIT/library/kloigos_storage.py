@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
+import string
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.kloigos_before import TAG, remember, server_tag
 from ansible.module_utils.kloigos_host import Host, read, unit_name, wait_for, write
 
 DOCUMENTATION = r"""
 module: kloigos_storage
 short_description: Volumes of the compute units
 options:
+  server: {description: Name of the server in Kloigos., type: str, required: true}
   units: {description: List of compute_id and storage_mount_path., type: list, elements: dict, required: true}
   vg: {description: Volume group named by the operator., type: str, default: ""}
   disks: {description: Disks that the operator named., type: list, elements: str, default: []}
@@ -29,6 +33,7 @@ author: Kloigos
 EXAMPLES = r"""
 - name: Every compute unit has its volume
   kloigos_storage:
+    server: lab1
     units: [{compute_id: lab1-cu00, storage_mount_path: /mnt/kloigos/lab1/cu00}]
     disks: [/dev/vdb]
 """
@@ -39,7 +44,6 @@ notes: {description: What the operator should know., type: list, returned: succe
 """
 
 OWN_VG = "kloigos-vg"
-TAG = "kloigos"
 MIB = 1024 * 1024
 GIB = 1024 * MIB
 # Below this ext4 has no room for its own structures worth speaking of.
@@ -66,7 +70,7 @@ class Lvm:
 
     def refresh(self):
         self.vgs = {row["vg_name"]: row for row in self.report(
-            "vgs", "vg_name,vg_size,vg_free,vg_extent_size,vg_attr", "vg")}
+            "vgs", "vg_name,vg_size,vg_free,vg_extent_size,vg_tags", "vg")}
         self.pvs = {os.path.realpath(row["pv_name"]): row["vg_name"]
                     for row in self.report("pvs", "pv_name,vg_name", "pv")}
         self.lvs = {(row["vg_name"], row["lv_name"]): row for row in self.report(
@@ -178,28 +182,54 @@ def choose_group(host, lvm, params):
     return None
 
 
-def join_disks(host, lvm, vg, joining, notes):
+def make_physical(host, device):
+    """With a UUID that is noted first: only what Kloigos made does SERVER_DECOMM undo."""
+    letters = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(32))
+    uuid = "-".join(letters[start:end] for start, end in
+                    ((0, 6), (6, 10), (10, 14), (14, 18), (18, 22), (22, 26), (26, 32)))
+    remember(host, "physical_volumes", {uuid: device})
+    host.change("made %s a physical volume" % device,
+                ["pvcreate", "-q", "-y", "-ff", "--uuid", uuid, "--norestorefile", device])
+
+
+def join_disks(host, lvm, vg, server, joining, notes):
     for device, leftover in joining:
         if leftover:
             notes.append("%s carried the old signature %s, which was wiped because you named the disk"
                          % (device, leftover))
             host.change("wiped %s from %s" % (leftover, device), ["wipefs", "--all", "--quiet", device])
         if device not in lvm.pvs:
-            host.change("made %s a physical volume" % device, ["pvcreate", "-q", "-y", "-ff", device])
-        verb = "vgextend" if vg in lvm.vgs else "vgcreate"
-        host.change("%s %s with %s" % (verb, vg, device), [verb, "-q", "-y", vg, device])
+            make_physical(host, device)
+        if vg in lvm.vgs:
+            host.change("vgextend %s with %s" % (vg, device), ["vgextend", "-q", "-y", vg, device])
+        else:
+            host.change("vgcreate %s with %s" % (vg, device),
+                        ["vgcreate", "-q", "-y", "--addtag", TAG, "--addtag", server_tag(server), vg, device])
         if host.check:
-            lvm.vgs.setdefault(vg, {"vg_free": "0", "vg_extent_size": str(4 * MIB)})
+            lvm.vgs.setdefault(vg, {"vg_free": "0", "vg_extent_size": str(4 * MIB), "vg_tags": ""})
         else:
             lvm.refresh()
 
 
-def make_volumes(host, lvm, vg, units, size_gib, planned_space):
+def claim(host, what, verb, name, tags, server):
+    """What was made for a server of another name, on the disks of this one, is this one's by now."""
+    tags = tags.split(",")
+    if TAG not in tags or server_tag(server) in tags:
+        return
+    old = [part for tag in tags if tag.startswith(server_tag("")) for part in ("--deltag", tag)]
+    host.change("the %s %s is of %s" % (what, name, server),
+                [verb, "-q"] + old + ["--addtag", server_tag(server), name])
+
+
+def make_volumes(host, lvm, vg, server, units, size_gib, planned_space):
     """Creates and grows the volumes; gives their device by unit."""
-    existing = {name: (group, row) for (group, name), row in lvm.lvs.items() if name in units}
+    # A disk of another server may be here to be rescued, with volumes of the same names: this server's go before.
+    mine_last = sorted(lvm.lvs.items(), key=lambda item: server_tag(server) in item[1]["lv_tags"].split(","))
+    existing = {name: (group, row) for (group, name), row in mine_last if name in units}
     for name, (group, row) in existing.items():
         if TAG not in row["lv_tags"].split(","):
             host.fail("the volume %s/%s exists but was not made by Kloigos; nothing was written" % (group, name))
+        claim(host, "volume", "lvchange", "%s/%s" % (group, name), row["lv_tags"], server)
     missing = [name for name in units if name not in existing]
     extent = int(lvm.vgs.get(vg, {}).get("vg_extent_size", 4 * MIB))
     if missing:
@@ -214,7 +244,7 @@ def make_volumes(host, lvm, vg, units, size_gib, planned_space):
         for name in missing:
             host.change("made the volume %s/%s of %s" % (vg, name, size_text(share)),
                         ["lvcreate", "-q", "-W", "y", "-y", "-n", name, "-L", "%db" % share,
-                         "--addtag", TAG, vg])
+                         "--addtag", TAG, "--addtag", server_tag(server), vg])
     if size_gib:
         for name, (group, row) in existing.items():
             if int(row["lv_size"]) < size_gib * GIB:
@@ -289,7 +319,8 @@ def start_mount(host, device, path):
 
 def main():
     module = AnsibleModule(
-        argument_spec={"units": {"type": "list", "elements": "dict", "required": True},
+        argument_spec={"server": {"type": "str", "required": True},
+                       "units": {"type": "list", "elements": "dict", "required": True},
                        "vg": {"type": "str", "default": ""},
                        "disks": {"type": "list", "elements": "str", "default": []},
                        "size_gib": {"type": "int"}},
@@ -300,13 +331,15 @@ def main():
     lvm = Lvm(host)
     notes = []
     vg, joining = choose_group(host, lvm, dict(module.params, names=list(paths)))
-    join_disks(host, lvm, vg, joining, notes)
+    server = module.params["server"]
+    claim(host, "volume group", "vgchange", vg, lvm.vgs.get(vg, {}).get("vg_tags", ""), server)
+    join_disks(host, lvm, vg, server, joining, notes)
     # In check mode the disks have not joined, so their space is reckoned.
     planned = None
     if host.check and joining:
         planned = lvm.free(vg) + sum(int(read("/sys/class/block/%s/size" % os.path.basename(device), "0")) * 512
                                      - 8 * MIB for device, _old in joining)
-    devices = make_volumes(host, lvm, vg, list(paths), module.params["size_gib"], planned)
+    devices = make_volumes(host, lvm, vg, server, list(paths), module.params["size_gib"], planned)
     for device in devices.values():
         format_volume(host, device)
     if any([mount_volume(host, devices[name], path) for name, path in paths.items()]) and not host.check:

@@ -78,7 +78,7 @@ fn of_server(
             let units = tx.compute_units().list(Some(&server.hostname))?;
             given::server_init(&server, &units, &owner)
         }
-        _ => given::common(&server, &owner),
+        _ => given::server_decomm(&server, &owner, false),
     })
 }
 

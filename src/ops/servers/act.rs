@@ -2,7 +2,7 @@
 
 use super::register::{check_storage_names, learn_host_key};
 use super::{find, live_on};
-use crate::domain::lifecycle::{Lifecycle, common, server_init};
+use crate::domain::lifecycle::{Lifecycle, server_decomm, server_init};
 use crate::domain::name::Hostname;
 use crate::domain::report::Reporter;
 use crate::domain::server::{Server, ServerStatus, StorageWish};
@@ -45,9 +45,9 @@ pub(super) fn init_after(
     reporter: &mut dyn Reporter,
 ) -> Result<Done<Server>, Error> {
     let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_init()?);
-    let lifecycle = Lifecycle::ServerInit;
+    let playbook = Playbook::Init;
     act(
-        services, hostname, lifecycle, &begin, before, options, reporter,
+        services, hostname, playbook, &begin, before, options, reporter,
     )
 }
 
@@ -59,11 +59,11 @@ pub fn recommission(
     reporter: &mut dyn Reporter,
 ) -> Result<Done<Server>, Error> {
     let begin = |_: &Tx<'_>, server: &Server| Ok(server.begin_recommission()?);
-    let lifecycle = Lifecycle::ServerInit;
+    let playbook = Playbook::Init;
     act(
         services,
         hostname,
-        lifecycle,
+        playbook,
         &begin,
         &|_| Ok(()),
         options,
@@ -75,21 +75,29 @@ pub fn recommission(
 pub fn decommission(
     services: &Services<'_>,
     hostname: &Hostname,
+    purge_packages: bool,
     options: &LifecycleOptions,
     reporter: &mut dyn Reporter,
 ) -> Result<Done<Server>, Error> {
     let begin =
         |tx: &Tx<'_>, server: &Server| Ok(server.begin_decommission(live_on(tx, hostname)?.len())?);
-    let lifecycle = Lifecycle::ServerDecomm;
+    let playbook = Playbook::Decomm { purge_packages };
     act(
         services,
         hostname,
-        lifecycle,
+        playbook,
         &begin,
         &|_| Ok(()),
         options,
         reporter,
     )
+}
+
+/// What acts on a server, with what only it is told.
+#[derive(Debug, Clone, Copy)]
+enum Playbook {
+    Init,
+    Decomm { purge_packages: bool },
 }
 
 type Begin<'b> = &'b dyn Fn(&Tx<'_>, &Server) -> Result<Change<ServerStatus>, Error>;
@@ -99,7 +107,7 @@ type Begin<'b> = &'b dyn Fn(&Tx<'_>, &Server) -> Result<Change<ServerStatus>, Er
 fn act(
     services: &Services<'_>,
     hostname: &Hostname,
-    lifecycle: Lifecycle,
+    playbook: Playbook,
     begin: Begin<'_>,
     before: &dyn Fn(&Tx<'_>) -> Result<(), Error>,
     options: &LifecycleOptions,
@@ -118,12 +126,16 @@ fn act(
         before(tx)?;
         let server = find(tx, hostname)?;
         let change = begin(tx, &server)?;
-        let variables = match lifecycle {
-            Lifecycle::ServerInit => {
+        let (lifecycle, variables) = match playbook {
+            Playbook::Init => {
                 let units = tx.compute_units().list(Some(hostname))?;
-                server_init(&server, &units, &tx.owner_id()?)
+                let variables = server_init(&server, &units, &tx.owner_id()?);
+                (Lifecycle::ServerInit, variables)
             }
-            _ => common(&server, &tx.owner_id()?),
+            Playbook::Decomm { purge_packages } => {
+                let variables = server_decomm(&server, &tx.owner_id()?, purge_packages);
+                (Lifecycle::ServerDecomm, variables)
+            }
         };
         let request = lifecycle::request(
             tx,
