@@ -202,11 +202,13 @@ class Tenant:
             return "it does not run: " + text.strip()[-300:]
         if self.profile not in text:
             return "it runs unconfined: " + text.strip()[-300:]
+        if "NoNewPrivs:\t1" not in text:
+            return "setuid programs and file capabilities would give it rights"
         if "no tenant can read this" in text:
             return "it can read " + PROBE
         return None
 
-    SCRIPT = "echo kloigos-here; cat /proc/self/attr/current; cat %s" % PROBE
+    SCRIPT = "echo kloigos-here; cat /proc/self/attr/current; grep NoNewPrivs /proc/self/status; cat %s" % PROBE
 
     def check_login_confined(self):
         return self.probe([self.shell, "-c", self.SCRIPT])
