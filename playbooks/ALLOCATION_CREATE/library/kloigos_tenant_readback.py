@@ -173,7 +173,7 @@ class Tenant:
         mine = [pair[1] for pair in pairs if pair[0] == self.login_uid]
         if [ipaddress.ip_address(one) for one in mine] != [ipaddress.ip_address(self.address)]:
             return "UID %d may send from %s, not from %s" % (self.login_uid, mine or "nowhere", self.address)
-        if len(rules) != 6 or "reject" not in rules[-1][-1]:
+        if len(rules) != 8 or "reject" not in rules[-1][-1]:
             return "the rules do not end by rejecting other traffic of tenants"
         return None
 

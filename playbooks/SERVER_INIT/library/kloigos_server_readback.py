@@ -54,7 +54,7 @@ def nft_problem(host):
     if not listing:
         return "the table inet kloigos is not loaded"
     rules = [entry["rule"] for entry in listing["nftables"] if "rule" in entry]
-    if len(rules) != 6 or "reject" not in rules[-1]["expr"][-1]:
+    if len(rules) != 8 or "reject" not in rules[-1]["expr"][-1]:
         return "the table inet kloigos does not end by rejecting the tenants' other traffic"
     return None
 
