@@ -29,6 +29,8 @@ options:
   cpu_set: {description: CPUs as a kernel list., type: str, required: true}
   memory_max_mb: {description: Memory limit in MiB., type: int, required: true}
   memory_high_mb: {description: Memory pressure limit in MiB., type: int, required: true}
+  swap_max_mb: {description: Limit of swap space in MiB., type: int, required: true}
+  tasks_max: {description: Limit of processes and threads., type: int, required: true}
   key: {description: Its public key., type: str, required: true}
 author: Kloigos
 """
@@ -46,6 +48,8 @@ EXAMPLES = r"""
     cpu_set: "0"
     memory_max_mb: 1024
     memory_high_mb: 921
+    swap_max_mb: 0
+    tasks_max: 4096
     key: ssh-ed25519 AAAA…
 """
 RETURN = r"""
@@ -126,6 +130,15 @@ class Tenant:
         now = (read(self.slice + "/memory.max"), read(self.slice + "/memory.high"))
         wanted = (str(self.memory_max_mb * MIB), str(self.memory_high_mb * MIB))
         return None if now == wanted else "the slice has memory.max %s and memory.high %s, not %s and %s" % (now + wanted)
+
+    def check_swap(self):
+        wanted = str(self.swap_max_mb * MIB)
+        now = read(self.slice + "/memory.swap.max", wanted)
+        return None if now == wanted else "the slice has memory.swap.max %s, not %s" % (now, wanted)
+
+    def check_tasks(self):
+        now = read(self.slice + "/pids.max")
+        return None if now == str(self.tasks_max) else "the slice has pids.max %s, not %d" % (now, self.tasks_max)
 
     def check_sshd(self):
         shown = dict(line.split(" ", 1) for line in self.host.run(
@@ -220,7 +233,7 @@ class Tenant:
 EFFECTS = [("marker", "check_marker"), ("account", "check_account"), ("directories", "check_directories"),
            ("volume", "check_volume"), ("authorised key", "check_key"), ("AppArmor profile", "check_profile"),
            ("user manager", "check_manager"), ("CPU limit", "check_cpus"), ("memory limit", "check_memory"),
-           ("sshd", "check_sshd"), ("floating address", "check_address"), ("source address of sockets", "check_route"),
+           ("swap limit", "check_swap"), ("limit of tasks", "check_tasks"), ("sshd", "check_sshd"), ("floating address", "check_address"), ("source address of sockets", "check_route"),
            ("nftables", "check_filter"), ("at and cron", "check_at_and_cron"),
            ("confinement of logins", "check_login_confined"), ("confinement of services", "check_services_confined")]
 
@@ -238,6 +251,8 @@ def main():
                        "cpu_set": {"type": "str", "required": True},
                        "memory_max_mb": {"type": "int", "required": True},
                        "memory_high_mb": {"type": "int", "required": True},
+                       "swap_max_mb": {"type": "int", "required": True},
+                       "tasks_max": {"type": "int", "required": True},
                        "key": {"type": "str", "required": True, "no_log": False}},
         supports_check_mode=True)
     host = Host(module)
