@@ -9,4 +9,5 @@
 )]
 
 mod host;
+mod isolation;
 mod main_path;
