@@ -142,7 +142,7 @@ impl Drop for Host {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
@@ -212,6 +212,97 @@ impl Tenant {
         assert_ne!(ran.code, 0, "`{script}` went through:\n{}", ran.stdout);
         assert_ne!(ran.code, 255, "ssh itself failed: {}", ran.stderr);
     }
+
+    pub fn key(&self) -> &Path {
+        &self.key
+    }
+
+    fn client(&self, program: &str, port_option: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args([port_option, &self.port.to_string(), "-i"])
+            .arg(&self.key);
+        for option in [
+            "IdentitiesOnly=yes",
+            "BatchMode=yes",
+            "ConnectTimeout=30",
+            "StrictHostKeyChecking=no",
+            "UserKnownHostsFile=/dev/null",
+            "LogLevel=ERROR",
+        ] {
+            command.args(["-o", option]);
+        }
+        command
+    }
+
+    /// Over SSH with options of the test's own; an empty command is a login.
+    pub fn ssh(&self, options: &[&str], command: &str, input: &str) -> Ran {
+        let mut ssh = self.client("ssh", "-p");
+        ssh.args(options)
+            .arg(format!("{}@127.0.0.1", self.user))
+            .args((!command.is_empty()).then_some(command));
+        fed(ssh, input)
+    }
+
+    /// scp; a path that begins with the user and a colon is the tenant's.
+    pub fn copy(&self, options: &[&str], from: &[&str], to: &str) -> Ran {
+        let full = |path: &str| {
+            path.strip_prefix(&format!("{}:", self.user)).map_or_else(
+                || path.to_owned(),
+                |there| format!("{}@127.0.0.1:{there}", self.user),
+            )
+        };
+        let mut scp = self.client("scp", "-P");
+        scp.args(options)
+            .args(from.iter().map(|p| full(p)))
+            .arg(full(to));
+        fed(scp, "")
+    }
+
+    pub fn sftp(&self, batch: &str) -> Ran {
+        let mut sftp = self.client("sftp", "-P");
+        sftp.args(["-b", "-"])
+            .arg(format!("{}@127.0.0.1", self.user));
+        fed(sftp, batch)
+    }
+
+    /// Runs a script here while ssh forwards; PORT in both is a free local port.
+    pub fn forwarded(&self, options: &[&str], script: &str) -> Ran {
+        let port = std::net::TcpListener::bind("127.0.0.1:0")
+            .and_then(|l| l.local_addr())
+            .unwrap()
+            .port()
+            .to_string();
+        let mut ssh = self.client("ssh", "-p");
+        let mut forward = ssh
+            .args(options.iter().map(|o| o.replace("PORT", &port)))
+            .arg("-N")
+            .arg(format!("{}@127.0.0.1", self.user))
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &script.replace("PORT", &port)]);
+        let ran = fed(bash, "");
+        forward.kill().unwrap();
+        forward.wait().unwrap();
+        ran
+    }
+}
+
+/// Runs it with this on its standard input.
+fn fed(mut command: Command, input: &str) -> Ran {
+    use std::io::Write;
+    let started = Instant::now();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Who ended before reading it all says so by its exit code.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    Ran::of(&child.wait_with_output().unwrap(), started)
 }
 
 /// The program with a store of its own.

@@ -10,5 +10,6 @@
 
 mod decommission;
 mod host;
+mod isolation;
 mod main_path;
 mod snapshot;

@@ -24,6 +24,8 @@ options:
   numa_node: {description: NUMA node that memory comes from; any without., type: int}
   memory_max_mb: {description: Memory limit in MiB., type: int, required: true}
   memory_high_mb: {description: Memory pressure limit in MiB., type: int, required: true}
+  swap_max_mb: {description: Limit of swap space in MiB., type: int, required: true}
+  tasks_max: {description: Limit of processes and threads., type: int, required: true}
 author: Kloigos
 """
 EXAMPLES = r"""
@@ -37,6 +39,8 @@ EXAMPLES = r"""
     cpu_set: "0,2"
     memory_max_mb: 1024
     memory_high_mb: 921
+    swap_max_mb: 0
+    tasks_max: 4096
 """
 RETURN = r""" # """
 
@@ -85,13 +89,18 @@ def apply_limits(host, params):
     cgroup = "/sys/fs/cgroup/user.slice/" + unit
     most, high = params["memory_max_mb"] * MIB, params["memory_high_mb"] * MIB
     node = params["numa_node"]
+    swap = params["swap_max_mb"] * MIB
     right = (read(cgroup + "/memory.max") == str(most) and read(cgroup + "/memory.high") == str(high)
+             # A kernel that does not account for swap has no such file.
+             and read(cgroup + "/memory.swap.max", str(swap)) == str(swap)
+             and read(cgroup + "/pids.max") == str(params["tasks_max"])
              and cpu_numbers(read(cgroup + "/cpuset.cpus")) == cpu_numbers(params["cpu_set"])
              and (node is None or cpu_numbers(read(cgroup + "/cpuset.mems")) == {node}))
     if not right:
         # On Debian 13 a running slice keeps its old limits over daemon-reload, and shows the new ones.
         argv = ["systemctl", "set-property", "--runtime", unit, "AllowedCPUs=" + params["cpu_set"],
-                "MemoryMax=%d" % most, "MemoryHigh=%d" % high]
+                "MemoryMax=%d" % most, "MemoryHigh=%d" % high, "MemorySwapMax=%d" % swap,
+                "TasksMax=%d" % params["tasks_max"]]
         if node is not None:
             argv.append("AllowedMemoryNodes=%d" % node)
         host.change("limits of %s are in force" % unit, argv)
@@ -107,7 +116,9 @@ def main():
                        "cpu_set": {"type": "str", "required": True},
                        "numa_node": {"type": "int"},
                        "memory_max_mb": {"type": "int", "required": True},
-                       "memory_high_mb": {"type": "int", "required": True}},
+                       "memory_high_mb": {"type": "int", "required": True},
+                       "swap_max_mb": {"type": "int", "required": True},
+                       "tasks_max": {"type": "int", "required": True}},
         supports_check_mode=True)
     host = Host(module)
     params = module.params

@@ -47,6 +47,8 @@ RETURN = r"""
 network: {description: Interface and routes for the address., type: dict, returned: success}
 memory_max_mb: {description: Memory limit., type: int, returned: success}
 memory_high_mb: {description: Memory pressure limit., type: int, returned: success}
+swap_max_mb: {description: Limit of swap space., type: int, returned: success}
+tasks_max: {description: Limit of processes and threads., type: int, returned: success}
 mount_units: {description: Units of the volume and of the tenant's view of it., type: dict, returned: success}
 """
 
@@ -59,6 +61,15 @@ def memory_limits(params):
                      if line.startswith("MemTotal:"))
         most = total * 9 * params["cpu_count"] // (10 * len(cpu_numbers(read("/sys/devices/system/cpu/online"))))
     return most, high or most * 9 // 10
+
+
+def other_limits(params):
+    """Swap and tasks by the same rule; what there is none of is nobody's."""
+    cpus = len(cpu_numbers(read("/sys/devices/system/cpu/online")))
+    swap = next((int(line.split()[1]) // 1024 for line in read("/proc/meminfo").splitlines()
+                 if line.startswith("SwapTotal:")), 0)
+    tasks = min(int(read("/proc/sys/kernel/" + name)) for name in ("threads-max", "pid_max"))
+    return tuple(total * 9 * params["cpu_count"] // (10 * cpus) for total in (swap, tasks))
 
 
 def links(host):
@@ -195,9 +206,11 @@ def main():
     known = markers()
     refuse_foreign(host, params, params["allocation_id"] in known)
     most, high = memory_limits(params)
+    swap, tasks = other_limits(params)
     version = ipaddress.ip_address(params["address"]).version
     floating = {marker.get("address") for marker in known.values()} | {params["address"]}
     host.done(network=network(host, params, floating, version), memory_max_mb=most, memory_high_mb=high,
+              swap_max_mb=swap, tasks_max=tasks,
               mount_units={"storage": unit_name(params["storage"]), "tenant": unit_name("/mnt/" + params["login_user"])})
 
 

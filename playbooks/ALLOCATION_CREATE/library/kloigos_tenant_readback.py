@@ -29,6 +29,8 @@ options:
   cpu_set: {description: CPUs as a kernel list., type: str, required: true}
   memory_max_mb: {description: Memory limit in MiB., type: int, required: true}
   memory_high_mb: {description: Memory pressure limit in MiB., type: int, required: true}
+  swap_max_mb: {description: Limit of swap space in MiB., type: int, required: true}
+  tasks_max: {description: Limit of processes and threads., type: int, required: true}
   key: {description: Its public key., type: str, required: true}
 author: Kloigos
 """
@@ -46,6 +48,8 @@ EXAMPLES = r"""
     cpu_set: "0"
     memory_max_mb: 1024
     memory_high_mb: 921
+    swap_max_mb: 0
+    tasks_max: 4096
     key: ssh-ed25519 AAAA…
 """
 RETURN = r"""
@@ -127,6 +131,15 @@ class Tenant:
         wanted = (str(self.memory_max_mb * MIB), str(self.memory_high_mb * MIB))
         return None if now == wanted else "the slice has memory.max %s and memory.high %s, not %s and %s" % (now + wanted)
 
+    def check_swap(self):
+        wanted = str(self.swap_max_mb * MIB)
+        now = read(self.slice + "/memory.swap.max", wanted)
+        return None if now == wanted else "the slice has memory.swap.max %s, not %s" % (now, wanted)
+
+    def check_tasks(self):
+        now = read(self.slice + "/pids.max")
+        return None if now == str(self.tasks_max) else "the slice has pids.max %s, not %d" % (now, self.tasks_max)
+
     def check_sshd(self):
         shown = dict(line.split(" ", 1) for line in self.host.run(
             ["sshd", "-T", "-C", "user=%s,host=localhost,addr=127.0.0.1" % self.login_user]).splitlines() if " " in line)
@@ -173,7 +186,7 @@ class Tenant:
         mine = [pair[1] for pair in pairs if pair[0] == self.login_uid]
         if [ipaddress.ip_address(one) for one in mine] != [ipaddress.ip_address(self.address)]:
             return "UID %d may send from %s, not from %s" % (self.login_uid, mine or "nowhere", self.address)
-        if len(rules) != 6 or "reject" not in rules[-1][-1]:
+        if len(rules) != 8 or "reject" not in rules[-1][-1]:
             return "the rules do not end by rejecting other traffic of tenants"
         return None
 
@@ -202,11 +215,13 @@ class Tenant:
             return "it does not run: " + text.strip()[-300:]
         if self.profile not in text:
             return "it runs unconfined: " + text.strip()[-300:]
+        if "NoNewPrivs:\t1" not in text:
+            return "setuid programs and file capabilities would give it rights"
         if "no tenant can read this" in text:
             return "it can read " + PROBE
         return None
 
-    SCRIPT = "echo kloigos-here; cat /proc/self/attr/current; cat %s" % PROBE
+    SCRIPT = "echo kloigos-here; cat /proc/self/attr/current; grep NoNewPrivs /proc/self/status; cat %s" % PROBE
 
     def check_login_confined(self):
         return self.probe([self.shell, "-c", self.SCRIPT])
@@ -218,7 +233,7 @@ class Tenant:
 EFFECTS = [("marker", "check_marker"), ("account", "check_account"), ("directories", "check_directories"),
            ("volume", "check_volume"), ("authorised key", "check_key"), ("AppArmor profile", "check_profile"),
            ("user manager", "check_manager"), ("CPU limit", "check_cpus"), ("memory limit", "check_memory"),
-           ("sshd", "check_sshd"), ("floating address", "check_address"), ("source address of sockets", "check_route"),
+           ("swap limit", "check_swap"), ("limit of tasks", "check_tasks"), ("sshd", "check_sshd"), ("floating address", "check_address"), ("source address of sockets", "check_route"),
            ("nftables", "check_filter"), ("at and cron", "check_at_and_cron"),
            ("confinement of logins", "check_login_confined"), ("confinement of services", "check_services_confined")]
 
@@ -236,6 +251,8 @@ def main():
                        "cpu_set": {"type": "str", "required": True},
                        "memory_max_mb": {"type": "int", "required": True},
                        "memory_high_mb": {"type": "int", "required": True},
+                       "swap_max_mb": {"type": "int", "required": True},
+                       "tasks_max": {"type": "int", "required": True},
                        "key": {"type": "str", "required": True, "no_log": False}},
         supports_check_mode=True)
     host = Host(module)

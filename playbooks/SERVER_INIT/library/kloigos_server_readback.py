@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import grp
 import os
+import subprocess
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.kloigos_host import OWNER_FILE, Host, cpu_numbers, read
@@ -52,7 +54,7 @@ def nft_problem(host):
     if not listing:
         return "the table inet kloigos is not loaded"
     rules = [entry["rule"] for entry in listing["nftables"] if "rule" in entry]
-    if len(rules) != 6 or "reject" not in rules[-1]["expr"][-1]:
+    if len(rules) != 8 or "reject" not in rules[-1]["expr"][-1]:
         return "the table inet kloigos does not end by rejecting the tenants' other traffic"
     return None
 
@@ -106,6 +108,23 @@ def delegation_problem(host):
     return None
 
 
+def bus_problem(group):
+    """Asks the system's bus as a user of the group would, and as one that is not in it."""
+    argv = ["busctl", "--timeout=20", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
+            "org.freedesktop.DBus.Peer", "Ping"]
+
+    def asked(groups):
+        return subprocess.run(argv, user="nobody", group="nogroup", extra_groups=groups, cwd="/", check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors="replace", timeout=60)
+    other = asked([])
+    if other.returncode:
+        return "it answers nobody: " + other.stdout.strip()
+    if not asked([grp.getgrnam(group).gr_gid]).returncode:
+        return "it answers tenants too"
+    return None
+
+
 def main():
     module = AnsibleModule(
         argument_spec={"owner_id": {"type": "str", "required": True},
@@ -121,6 +140,8 @@ def main():
         ("nftables", nft_problem(host)),
         ("sshd", sshd_problem(host)),
         ("delegation to user managers", delegation_problem(host)),
+        ("system bus closed to tenants", bus_problem(module.params["group"])
+         if host.succeeds(["getent", "group", module.params["group"]]) else "there is no such group"),
         ("at closed to tenants", closed("/etc/at.allow")),
         ("cron closed to tenants", closed("/etc/cron.allow")),
         ("kernel settings", sysctl_problem(module.params["sysctl_file"])),

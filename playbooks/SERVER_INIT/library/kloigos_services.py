@@ -21,6 +21,7 @@ options:
   sysctl_file: {description: Settings to load., type: str, required: true}
   sshd_file: {description: Our part of sshd's configuration., type: str, required: true}
   abstraction: {description: AppArmor rules that the tenants' profiles include., type: str, required: true}
+  dbus_file: {description: Our part of the system bus's configuration., type: str, required: true}
   unit_files: {description: Unit files and drop-ins that systemd must know., type: list, elements: str, required: true}
   enable: {description: Units that are enabled and started., type: list, elements: str, required: true}
 author: Kloigos
@@ -32,6 +33,7 @@ EXAMPLES = r"""
     sysctl_file: /etc/sysctl.d/99-zz-kloigos.conf
     sshd_file: /etc/ssh/sshd_config.d/00-kloigos.conf
     abstraction: /etc/apparmor.d/abstractions/kloigos-tenant
+    dbus_file: /etc/dbus-1/system.d/zz-kloigos.conf
     unit_files: [/etc/systemd/system/kloigos-nftables.service]
     enable: [kloigos-nftables.service]
 """
@@ -79,6 +81,15 @@ def reload_profiles(host, abstraction):
         stamp("abstraction", [abstraction])
 
 
+def reload_bus(host, path, group_is_new):
+    """The bus looks the group up when it reads its files, so they must be read after it is there."""
+    if not group_is_new and in_force("dbus", [path]):
+        return
+    host.change("the system's bus read its configuration",
+                ["busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ReloadConfig"],
+                lambda: stamp("dbus", [path]))
+
+
 def answers(port):
     try:
         with socket.create_connection(("localhost", port), 2) as connection:
@@ -111,18 +122,21 @@ def main():
                        "sysctl_file": {"type": "str", "required": True},
                        "sshd_file": {"type": "str", "required": True},
                        "abstraction": {"type": "str", "required": True},
+                       "dbus_file": {"type": "str", "required": True},
                        "unit_files": {"type": "list", "elements": "str", "required": True},
                        "enable": {"type": "list", "elements": "str", "required": True}},
         supports_check_mode=True)
     host = Host(module)
     arguments = module.params
     load_sysctl(host, arguments["sysctl_file"])
-    if not host.succeeds(["getent", "group", arguments["group"]]):
+    group_is_new = not host.succeeds(["getent", "group", arguments["group"]])
+    if group_is_new:
         host.change("made the group " + arguments["group"], ["groupadd", "--system", arguments["group"]])
     # The rules' file must exist before the unit that loads it starts.
     load_rules(host)
     load_units(host, arguments["unit_files"], arguments["enable"])
     reload_profiles(host, arguments["abstraction"])
+    reload_bus(host, arguments["dbus_file"], group_is_new)
     reload_sshd(host, arguments["sshd_file"])
     host.done()
 
