@@ -12,7 +12,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.kloigos_before import proc_path, recall, settings
 from ansible.module_utils.kloigos_host import Host, read, wait_for
 from ansible.module_utils.kloigos_traces import (
-    GROUP, SSHD, SYSCTL, SYSTEMD, UNIT_FILES, UNITS, begin, files, finish, group_is_ours, has_table, is_empty,
+    DBUS, GROUP, SSHD, SYSCTL, SYSTEMD, UNIT_FILES, UNITS, begin, files, finish, group_is_ours, has_table, is_empty,
     known_units, our_directories, pending)
 
 DOCUMENTATION = r"""
@@ -119,6 +119,19 @@ def reload_sshd(host):
     host.change("sshd read its configuration without ours", reload)
 
 
+def reload_bus(host):
+    if not os.path.lexists(DBUS) and not pending("dbus"):
+        return
+
+    def reload():
+        begin("dbus")
+        remove(DBUS)
+        host.run(["busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                  "ReloadConfig"])
+        finish("dbus")
+    host.change("the system's bus read its configuration without ours", reload)
+
+
 def drop_group(host):
     if not group_is_ours():
         return
@@ -146,6 +159,8 @@ def main():
     drop_table(host)
     restore_settings(host)
     reload_sshd(host)
+    # While the group that its rules name is still there.
+    reload_bus(host)
     drop_group(host)
     drop_files(host)
     host.done(notes=["%s stays, since it holds something that Kloigos did not put there" % path

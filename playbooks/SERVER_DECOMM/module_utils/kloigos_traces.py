@@ -18,6 +18,7 @@ USER_MANAGER = SYSTEMD + "/user@.service.d/10-kloigos.conf"
 UNIT_FILES = ["%s/%s" % (SYSTEMD, unit) for unit in UNITS] + [USER_MANAGER]
 SSHD = "/etc/ssh/sshd_config.d/00-kloigos.conf"
 SYSCTL = "/etc/sysctl.d/99-zz-kloigos.conf"
+DBUS = "/etc/dbus-1/system.d/zz-kloigos.conf"
 ABSTRACTION = "/etc/apparmor.d/abstractions/kloigos-tenant"
 # A timer that catches up remembers its last time there.
 TIMER_STAMP = "/var/lib/systemd/timers/stamp-kloigos-cap-audit.timer"
@@ -35,7 +36,7 @@ DIRECTORIES = {SHELL_DIR: [], LIB: ["kloigos-net", "cap-audit"], "/var/lib/kloig
 
 def files():
     """Files of Kloigos that are there, the records aside."""
-    wanted = UNIT_FILES + [SSHD, SYSCTL, ABSTRACTION, TIMER_STAMP, RULES]
+    wanted = UNIT_FILES + [SSHD, SYSCTL, DBUS, ABSTRACTION, TIMER_STAMP, RULES]
     wanted += ["%s/%s" % (directory, name) for directory, names in DIRECTORIES.items() for name in names]
     found = [path for path in wanted if os.path.lexists(path)]
     found += glob.glob(SYSTEMD + "/*.wants/kloigos-*")
