@@ -96,6 +96,7 @@ fn isolation(suite: &str) {
     logins::ssh_features(&lab, &mut record);
     logins::honest_work(&lab, &mut record);
     exhaustion::exhaustion(&lab, &mut record);
+    logins::a_pipe_for_its_keys(&lab, &mut record);
     assert!(
         record.wrong.is_empty(),
         "{} of {} did not go as they must:\n{}",

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use super::inside::ptrace;
 use super::record::{Record, python};
@@ -126,7 +128,7 @@ pub fn ssh_features(lab: &Lab, record: &mut Record) {
     record.check("rsync", rsync.code == 0, rsync.stderr);
 
     lab.web
-        .run("mkdir -p ~/www && echo served > ~/www/index.html && (cd ~/www && setsid python3 -m http.server -b 127.0.0.1 8000 >/dev/null 2>&1 </dev/null & )")
+        .run("mkdir -p ~/www; echo served > ~/www/index.html; cd ~/www; setsid python3 -m http.server -b 127.0.0.1 8000 >/dev/null 2>&1 </dev/null &")
         .ok();
     let fetch = "for i in $(seq 30); do sleep 0.5; exec 3<>/dev/tcp/127.0.0.1/PORT && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && grep served <&3 && exit 0; done 2>/dev/null; exit 1";
     let forwarded = lab.web.forwarded(&["-L", "PORT:127.0.0.1:8000"], fetch);
@@ -199,7 +201,7 @@ pub fn honest_work(lab: &Lab, record: &mut Record) {
         ("its own bus", "busctl --user call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus GetId".into(), "s "),
         ("its memory figures", format!("cat {slice}/memory.current {slice}/memory.max {slice}/cpu.stat"), "usage_usec"),
         ("a group of its own below its manager", format!("mkdir {slice}/user@{0}.service/mine && rmdir {slice}/user@{0}.service/mine && echo made", lab.web_uid), "made"),
-        ("its processes", "ps -ef | grep '[s]leep 600'".into(), "sleep 600"),
+        ("its processes", "pgrep -u web -x sleep && ps -o args= -C sleep".into(), "sleep 600"),
         ("a trace of its own child", ptrace("__import__('subprocess').Popen(['sleep', '9']).pid"), ""),
         ("a program that it built in /tmp", "printf '#!/bin/sh\\necho built' > /tmp/web-built && chmod +x /tmp/web-built && /tmp/web-built".into(), "built"),
         ("executable memory (JIT)", python("import mmap; mmap.mmap(-1, 4096, prot=7); print('mapped')"), "mapped"),
@@ -208,4 +210,39 @@ pub fn honest_work(lab: &Lab, record: &mut Record) {
         ("the log of the system takes its lines", "logger from-web && echo logged".into(), "logged"),
         ("Python", "python3 -c 'import ssl, sqlite3; print(6 * 7)'".into(), "42"),
     ]);
+}
+
+/// What root reads of a tenant's must not hold a playbook up. Nobody logs in
+/// as that tenant afterwards.
+pub fn a_pipe_for_its_keys(lab: &Lab, record: &mut Record) {
+    println!("== refused: holding up a playbook");
+    lab.web
+        .run("rm ~/.ssh/authorized_keys && mkfifo ~/.ssh/authorized_keys")
+        .ok();
+    let id = "allocation_id=web";
+    let mut run = lab
+        .k
+        .command(&["run", "ALLOCATION_CREATE", "--check", "-e", id]);
+    let mut child = run
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    let ended = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break Some(status);
+        }
+        if started.elapsed() > Duration::from_secs(300) {
+            lab.host.root("pkill -9 -f kloigos_");
+            child.wait().unwrap();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    record.check(
+        "a playbook passes by a pipe in place of authorized_keys",
+        ended.is_some(),
+        "it still hangs after five minutes",
+    );
 }
