@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use clap::Args;
 
-use super::view;
+use super::{confirm, view};
 use crate::commands::arguments::{self, WaitArgs, one_of};
 use crate::commands::outcome::{self, Ended};
 use crate::context::Context;
@@ -79,10 +79,18 @@ pub struct AddArgs {
 #[derive(Debug, Args)]
 pub(super) struct StorageArgs {
     /// Volume group for the compute units' volumes
+    ///
+    /// Without --vg and --disk nothing is written. Where exactly one volume group
+    /// has free space, it is shown, and taken once its name is typed on the
+    /// terminal. --yes is no answer to that: a script gives --vg.
     #[arg(long, value_name = "NAME", conflicts_with = "disks")]
     pub vg: Option<String>,
 
     /// Unused disk for the compute units' volumes
+    ///
+    /// Once for each disk. What an old file system or an empty partition table
+    /// left on it is wiped. A disk in use, with partitions, or of a RAID, a pool,
+    /// another volume group or LUKS is refused.
     #[arg(long = "disk", value_name = "DEV", num_args = 1..)]
     pub disks: Vec<String>,
 
@@ -147,6 +155,7 @@ pub fn run(cx: &Context, args: AddArgs) -> Result<(), Error> {
         &mut *progress,
     )?;
     drop(progress);
+    let done = confirm::go_on(cx, &services, &args.host, done, &args.wait)?;
     view::done(cx, &done)?;
     outcome::exit(cx, &done.run)
 }

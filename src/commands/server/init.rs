@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::add::StorageArgs;
-use super::view;
+use super::{confirm, view};
 use crate::commands::arguments::WaitArgs;
 use crate::commands::outcome;
 use crate::context::Context;
@@ -41,15 +41,17 @@ pub fn run(cx: &Context, args: InitArgs) -> Result<(), Error> {
         adopt: args.adopt,
     };
     let opened = cx.writer()?;
+    let services = opened.services();
     let mut progress = cx.ui.progress();
     let done = ops::servers::init(
-        &opened.services(),
+        &services,
         &args.host,
         amend,
         &args.wait.lifecycle(cx),
         &mut *progress,
     )?;
     drop(progress);
+    let done = confirm::go_on(cx, &services, &args.host, done, &args.wait)?;
     view::done(cx, &done)?;
     outcome::exit(cx, &done.run)
 }
