@@ -122,6 +122,12 @@ pub(super) fn settle(tx: &Tx<'_>, run: RunId, outcome: Option<&RunOutcome>) -> R
         if succeeded && let Some(data) = data {
             keep_facts(tx, &server, data)?;
         }
+        if succeeded && server.adopt {
+            // Knowingly, once: should the host come to another store again, a
+            // repeat must not take it back in silence.
+            tx.servers()
+                .set_storage(&server.hostname, &server.storage, false)?;
+        }
         tx.servers().set_status(
             &server.hostname,
             server.end_init(succeeded)?,

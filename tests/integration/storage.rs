@@ -1,5 +1,5 @@
 //! What `server add` and `server init` do where SERVER_INIT found storage that
-//! nobody named.
+//! nobody named, and where a host was taken over from another store.
 
 use serde_json::json;
 
@@ -120,4 +120,34 @@ fn yes_does_not_confirm_what_nobody_saw() {
     let server = p.json(&["server", "show", "alpha"]);
     assert_eq!(server["storage"]["vg"], json!(null));
     p.run(&["server", "init", "alpha", "--vg", "data"]).exits(0);
+}
+
+#[test]
+fn a_host_is_taken_over_once_and_not_again_in_silence() {
+    let p = Program::with_server();
+    let given = || {
+        p.json(&["runs", "list", "--limit", "1"])[0]["request"]["variables"]["kloigos_adopt"]
+            .clone()
+    };
+    p.file(
+        "SERVER_INIT.yml",
+        "---\n- name: Fails\n  hosts: kloigos_server\n  connection: local\n  gather_facts: false\n  tasks:\n    - name: No\n      ansible.builtin.fail:\n        msg: no\n",
+    );
+    let broken = p.path().join("SERVER_INIT.yml");
+    p.run(&[
+        "playbook",
+        "push",
+        "SERVER_INIT",
+        broken.to_str().unwrap(),
+        "--default",
+    ])
+    .exits(0);
+    p.run(&["server", "init", "alpha", "--adopt"]).exits(1);
+    assert_eq!(given(), true);
+    // The word holds until the host is taken over, and no longer.
+    p.run(&["playbook", "rollback", "SERVER_INIT"]).exits(0);
+    p.run(&["server", "init", "alpha"]).exits(0);
+    assert_eq!(given(), true);
+    p.run(&["server", "init", "alpha"]).exits(0);
+    assert_eq!(given(), false);
 }
