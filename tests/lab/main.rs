@@ -10,3 +10,4 @@
 
 mod host;
 mod main_path;
+mod tenant;
