@@ -8,6 +8,8 @@
     reason = "minutes pass; the watcher wants to see where it is"
 )]
 
+mod disks;
 mod host;
 mod main_path;
+mod modules;
 mod tenant;
