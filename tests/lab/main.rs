@@ -12,4 +12,6 @@ mod disks;
 mod host;
 mod main_path;
 mod modules;
+mod owner;
+mod reboot;
 mod tenant;
