@@ -16,6 +16,7 @@ pub mod runs;
 pub mod secrets;
 pub mod servers;
 pub mod settings;
+pub mod storage;
 mod truth;
 
 use crate::clock::Clock;

@@ -21,6 +21,23 @@ impl Ui {
             )
             .hint("there is no terminal to ask on: add `--yes` to go ahead"));
         }
+        self.type_name(name, consequence)
+    }
+
+    /// The same about what nobody could have seen before the command: `--yes`
+    /// is no answer to it. False when there is nobody to ask, or `--yes` says
+    /// to ask nothing.
+    ///
+    /// # Errors
+    /// [`Kind::NotConfirmed`] when another name is typed.
+    pub fn confirm_seen(&self, name: &str, consequence: &str) -> Result<bool, Error> {
+        if self.options.yes || !self.streams.can_ask() {
+            return Ok(false);
+        }
+        self.type_name(name, consequence).map(|()| true)
+    }
+
+    fn type_name(&self, name: &str, consequence: &str) -> Result<(), Error> {
         let shown = text::line(name);
         self.streams.err(&format!(
             "{} {}\nType {} to go on: ",

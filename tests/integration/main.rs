@@ -26,6 +26,7 @@ mod secrets;
 mod secrets_typed;
 mod ssh;
 mod sshd;
+mod storage;
 mod store;
 mod variables;
 mod versions;

@@ -20,7 +20,7 @@ while True:
     if not data:
         break
     said += data
-    while asked < len(answers) and len(re.findall(rb"(?:password|value of)[^\n]*: ", said)) > asked:
+    while asked < len(answers) and len(re.findall(rb"(?:password|value of)[^\n]*: |Type [^\n]* to go on: ", said)) > asked:
         time.sleep(0.2)
         os.write(fd, answers[asked].encode("utf-8").decode("unicode_escape").encode("latin-1"))
         asked += 1
@@ -28,7 +28,7 @@ sys.stdout.buffer.write(said)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
 "#;
 
-fn on_a_terminal(p: &Program, answers: &str, arguments: &[&str]) -> Ran {
+pub fn on_a_terminal(p: &Program, answers: &str, arguments: &[&str]) -> Ran {
     let inner = p.command(arguments);
     let mut command = std::process::Command::new("python3");
     command

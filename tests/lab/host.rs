@@ -132,6 +132,47 @@ impl Host {
             .map(str::to_owned)
             .collect()
     }
+
+    /// As root, with this on its standard input; what it says meanwhile is shown.
+    pub fn root_with_input(&self, script: &str, input: &[u8]) -> Ran {
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, input).unwrap();
+        std::io::Seek::rewind(&mut file).unwrap();
+        let started = Instant::now();
+        let output = ssh_command(
+            self.port,
+            "admin",
+            &self.key,
+            &format!("sudo bash -c {}", quoted(script)),
+        )
+        .stdin(file)
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+        Ran::of(&output, started)
+    }
+
+    /// Restarts it, disks and all, and waits until it takes logins again.
+    pub fn reboot(&self) {
+        let boot = || self.root("cat /proc/sys/kernel/random/boot_id");
+        let before = boot().ok().stdout;
+        self.root("systemctl --no-block reboot");
+        let started = Instant::now();
+        loop {
+            std::thread::sleep(std::time::Duration::from_secs(3));
+            let now = boot();
+            if now.code == 0 && now.stdout != before {
+                break;
+            }
+            assert!(
+                started.elapsed().as_secs() < 400,
+                "it did not come back: {}",
+                now.stderr
+            );
+        }
+        self.root("systemctl is-system-running --wait || systemctl --failed --no-legend");
+        println!("  rebooted in {} s", started.elapsed().as_secs());
+    }
 }
 
 impl Drop for Host {
@@ -148,7 +189,13 @@ pub fn quoted(text: &str) -> String {
 
 fn ssh(port: u16, user: &str, key: &Path, command: &str) -> Ran {
     let started = Instant::now();
-    let output = Command::new("ssh")
+    let output = ssh_command(port, user, key, command).output().unwrap();
+    Ran::of(&output, started)
+}
+
+fn ssh_command(port: u16, user: &str, key: &Path, script: &str) -> Command {
+    let mut command = Command::new("ssh");
+    command
         .args(["-p", &port.to_string(), "-i"])
         .arg(key)
         .args([
@@ -166,11 +213,9 @@ fn ssh(port: u16, user: &str, key: &Path, command: &str) -> Ran {
             "LogLevel=ERROR",
         ])
         .arg(format!("{user}@127.0.0.1"))
-        .arg(command)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    Ran::of(&output, started)
+        .arg(script)
+        .stdin(Stdio::null());
+    command
 }
 
 /// A tenant with a key of its own.

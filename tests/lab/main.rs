@@ -9,7 +9,12 @@
 )]
 
 mod decommission;
+mod disks;
 mod host;
 mod isolation;
 mod main_path;
+mod modules;
+mod owner;
+mod reboot;
 mod snapshot;
+mod tenant;

@@ -3,54 +3,14 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::time::Duration;
-
-use serde_json::{Value, json};
 
 use crate::host::{Host, Kloigos, Tenant};
+use crate::tenant::{
+    changed, confinement, limits_are_the_kernels, nothing_left, own_address, services, step,
+};
 
 const WEB: &str = "10.0.2.50";
 const DB: &str = "10.0.2.51";
-
-fn step(title: &str) {
-    println!("== {title}");
-}
-
-fn changed(run: &Value) -> u64 {
-    run["hosts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|h| h["changed"].as_u64().unwrap())
-        .sum()
-}
-
-/// The unit's CPUs, its memory limit by the rule of design section 5, and
-/// both as the kernel has them.
-fn limits_are_the_kernels(k: &Kloigos, host: &Host, id: &str) {
-    let shown = k.json(&["alloc", "show", id]);
-    let slice = format!("/sys/fs/cgroup/user.slice/user-{}.slice", shown["uid"]);
-    let cgroup = |file: &str| {
-        host.root(&format!("cat {slice}/{file}"))
-            .ok()
-            .text()
-            .to_owned()
-    };
-    let total_mb = k.json(&["server", "show", host.name()])["facts"]["memory_mb"]
-        .as_u64()
-        .unwrap();
-    let max_mb = total_mb * 9 / 20;
-    assert_eq!(shown["memory"]["max_mb"], json!(max_mb));
-    assert_eq!(cgroup("memory.max"), (max_mb * 1024 * 1024).to_string());
-    assert_eq!(
-        cgroup("memory.high"),
-        ((max_mb * 9 / 10) * 1024 * 1024).to_string()
-    );
-    assert_eq!(
-        cgroup("cpuset.cpus.effective"),
-        shown["unit"]["cpu_range"].as_str().unwrap()
-    );
-}
 
 #[test]
 fn a_tenant_comes_and_goes_without_a_trace() {
@@ -157,7 +117,7 @@ fn a_tenant_comes_and_goes_without_a_trace() {
     step("over SSH as the tenant: CPUs, confinement, address, services");
     assert_eq!(web.run("nproc").ok().text(), "1");
     confinement(&host, &web, &db);
-    own_address(&host, &web);
+    own_address(&host, &web, WEB);
     services(&web);
 
     step("the way in that `alloc ssh` gives");
@@ -194,135 +154,6 @@ fn a_tenant_comes_and_goes_without_a_trace() {
 
     step("killed in mid-delete, then delete finishes");
     killed_in_delete(&k, &host, "next");
-}
-
-fn confinement(host: &Host, web: &Tenant, db: &Tenant) {
-    host.root("mkdir -p /srv/open && echo secret > /srv/open/file && chmod -R a+rX /srv/open")
-        .ok();
-    db.run("for f in ~/note /mnt/db/x; do echo mine > $f && chmod 644 $f; done")
-        .ok();
-    let label = web.run("cat /proc/self/attr/current").ok();
-    assert!(label.text().contains("enforce"), "{}", label.stdout);
-    for path in [
-        "/home/db/note",
-        "/root/.bashrc",
-        "/srv/open/file",
-        "/etc/kloigos/owner",
-        "/mnt/db/x",
-    ] {
-        web.refused(&format!("cat {path}"));
-    }
-    web.run("true").ok();
-    step("the same with a hostile ~/.bashrc and under systemd-run");
-    web.run("echo 'echo ran >> ~/ran; cat /srv/open/file > ~/stolen 2>/dev/null' > ~/.bashrc")
-        .ok();
-    // The hostile file must have had its turn, or this would prove nothing.
-    web.run("grep -q ran ~/ran").ok();
-    web.run("test ! -s ~/stolen").ok();
-    web.run("rm -f ~/.bashrc ~/stolen ~/ran").ok();
-    web.refused("systemd-run --user --wait -q cat /srv/open/file");
-    web.run("systemd-run --user --wait -q true").ok();
-}
-
-/// A connection that the tenant opens without binding leaves from its own
-/// address, and the answer comes back.
-fn own_address(host: &Host, web: &Tenant) {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let server = std::thread::spawn(move || {
-        use std::io::Write;
-        let (mut peer, _) = listener.accept().unwrap();
-        peer.write_all(b"answer\n").unwrap();
-    });
-    let got = web
-        .run(&format!("exec 3<>/dev/tcp/10.0.2.2/{port}; head -n 1 <&3"))
-        .ok();
-    assert_eq!(got.text(), "answer");
-    server.join().unwrap();
-    let flows = host.tcp_sources(port);
-    assert!(
-        !flows.is_empty(),
-        "the capture has no connection to port {port}"
-    );
-    for flow in &flows {
-        assert!(flow.contains(WEB), "{flow}");
-        assert!(!flow.contains("10.0.2.15"), "{flow}");
-    }
-}
-
-/// A user service outlives the logout.
-fn services(web: &Tenant) {
-    web.run(
-        "mkdir -p ~/.config/systemd/user && printf '[Service]\\nExecStart=/bin/sleep 600\\n' > ~/.config/systemd/user/nap.service && systemctl --user daemon-reload && systemctl --user start nap",
-    )
-    .ok();
-    std::thread::sleep(Duration::from_secs(2));
-    assert_eq!(
-        web.run("systemctl --user is-active nap").ok().text(),
-        "active"
-    );
-}
-
-fn nothing_left(host: &Host, user: &str, uid: &str, address: &str) {
-    let absent = |what: &str, script: &str| {
-        let ran = host.root(script);
-        assert!(ran.code != 255, "ssh failed: {}", ran.stderr);
-        assert_eq!(ran.text(), "", "left of {user}: {what}");
-    };
-    absent(
-        "files",
-        &format!(
-            "find / -xdev \\( -uid {uid} -o -gid {uid} \\) -print; find /tmp /var/tmp /dev/shm /run /mnt -uid {uid} -print 2>/dev/null"
-        ),
-    );
-    absent("processes", &format!("ps -o pid=,args= -u {uid} || true"));
-    absent(
-        "user",
-        &format!("getent passwd {user} || true; getent group {user} || true"),
-    );
-    absent(
-        "rules",
-        &format!(
-            "nft list ruleset | grep -wE '{uid}|{}' || true",
-            address.replace('.', "\\.")
-        ),
-    );
-    absent(
-        "routing rules",
-        &format!("ip rule show | grep -w {uid} || true"),
-    );
-    absent(
-        "address",
-        &format!("ip -o addr show | grep -wF {address} || true"),
-    );
-    absent(
-        "profile",
-        &format!(
-            "grep -w {user} /sys/kernel/security/apparmor/profiles || true; ls /etc/apparmor.d | grep -w {user} || true"
-        ),
-    );
-    absent(
-        "drop-ins",
-        &format!(
-            "ls -d /etc/systemd/system/*{uid}* /run/systemd/system/*{uid}* /etc/systemd/system.control/*{uid}* /run/systemd/system.control/*{uid}* 2>/dev/null || true"
-        ),
-    );
-    absent(
-        "mounts",
-        &format!("findmnt -rno TARGET | grep -E '/(home|opt|mnt)/{user}$' || true"),
-    );
-    absent(
-        "home",
-        &format!(
-            "ls -d /home/{user} /opt/{user} /mnt/{user} /var/mail/{user} /var/lib/systemd/linger/{user} 2>/dev/null || true"
-        ),
-    );
-    absent(
-        "traces in /etc",
-        &format!(
-            "grep -rlwE '{user}' /etc/kloigos /etc/ssh/sshd_config.d /etc/sudoers.d /etc/security 2>/dev/null || true"
-        ),
-    );
 }
 
 /// Starts a command, kills the process with -9 once the run is at work on the

@@ -7,6 +7,10 @@ import grp
 import ipaddress
 import os
 import pwd
+import select
+import socket
+import struct
+import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.kloigos_host import (
@@ -175,6 +179,58 @@ def refuse_other_allocations(host, params):
             if str(other.get(key)) == str(given):
                 host.fail("the allocation %s already has %s %s on this host; nothing was changed"
                           % (other["allocation_id"], key, given))
+        # A host that was taken over under another name shows one volume at two paths.
+        if os.path.ismount(str(other.get("storage"))) and (
+                os.stat(other["storage"]).st_dev == os.stat(params["storage"]).st_dev):
+            host.fail("the allocation %s already has the volume %s, which is %s; nothing was changed"
+                      % (other["allocation_id"], params["storage"], other["storage"]))
+
+
+def ask_v4(interface, address, mac):
+    """An ARP probe (RFC 5227): it has no sender address, so that nobody learns one from it. Gives its
+    sender and the test of an answer."""
+    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0806))
+    link.bind((interface, 0x0806))
+    frame = (b"\xff" * 6 + mac + b"\x08\x06" + struct.pack("!HHBBH", 1, 0x0800, 6, 4, 1)
+             + mac + b"\0" * 4 + b"\0" * 6 + address.packed)
+
+    def answer(data):
+        return data[22:28] if data[12:14] == b"\x08\x06" and data[28:32] == address.packed else b""
+    return link, lambda: link.send(frame), answer
+
+
+def ask_v6(interface, address, mac):
+    """A neighbour solicitation; the answer is an advertisement of that very address."""
+    link = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+    link.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
+    body = struct.pack("!BBHI", 135, 0, 0, 0) + address.packed + b"\x01\x01" + mac
+    group = "ff02::1:ff%02x:%02x%02x" % tuple(address.packed[13:])
+
+    def answer(data):
+        return data[26:32] or b"somebody" if data[:1] == b"\x88" and data[8:24] == address.packed else b""
+    return link, lambda: link.sendto(body, (group, 0, 0, socket.if_nametoindex(interface))), answer
+
+
+def who_answers(interface, address):
+    """The hardware address of another machine that has this address now, or ""."""
+    base = "/sys/class/net/%s/" % interface
+    if read(base + "type") != "1":
+        return ""  # not Ethernet: there is nobody to ask
+    mac = bytes.fromhex(read(base + "address").replace(":", ""))
+    link, ask, answer = (ask_v4 if address.version == 4 else ask_v6)(interface, address, mac)
+    with link:
+        for pause in (0.3, 0.5):
+            try:
+                ask()
+            except OSError:
+                return ""  # a link that is down
+            end = time.monotonic() + pause
+            while select.select([link], [], [], max(0, end - time.monotonic()))[0]:
+                found = answer(link.recv(2048))
+                if found and found != mac:
+                    return ":".join("%02x" % byte for byte in found)
+    return ""
 
 
 def main():
@@ -209,8 +265,13 @@ def main():
     swap, tasks = other_limits(params)
     version = ipaddress.ip_address(params["address"]).version
     floating = {marker.get("address") for marker in known.values()} | {params["address"]}
-    host.done(network=network(host, params, floating, version), memory_max_mb=most, memory_high_mb=high,
-              swap_max_mb=swap, tasks_max=tasks,
+    place = network(host, params, floating, version)
+    if params["allocation_id"] not in known:
+        other = who_answers(place["interface"], ipaddress.ip_address(params["address"]))
+        if other:
+            host.fail("the address %s is in use: %s on the network of %s answers for it; nothing was changed"
+                      % (params["address"], other, place["interface"]))
+    host.done(network=place, memory_max_mb=most, memory_high_mb=high, swap_max_mb=swap, tasks_max=tasks,
               mount_units={"storage": unit_name(params["storage"]), "tenant": unit_name("/mnt/" + params["login_user"])})
 
 

@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use clap::Args;
 
-use super::view;
+use super::{confirm, view};
 use crate::commands::arguments::{self, WaitArgs, one_of};
 use crate::commands::outcome::{self, Ended};
 use crate::context::Context;
@@ -79,10 +79,18 @@ pub struct AddArgs {
 #[derive(Debug, Args)]
 pub(super) struct StorageArgs {
     /// Volume group for the compute units' volumes
+    ///
+    /// Without --vg and --disk nothing is written. Where exactly one volume group
+    /// has free space, it is shown, and taken once its name is typed on the
+    /// terminal. --yes is no answer to that: a script gives --vg.
     #[arg(long, value_name = "NAME", conflicts_with = "disks")]
     pub vg: Option<String>,
 
     /// Unused disk for the compute units' volumes
+    ///
+    /// Once for each disk. What an old file system or an empty partition table
+    /// left on it is wiped. A disk in use, with partitions, or of a RAID, a pool,
+    /// another volume group or LUKS is refused.
     #[arg(long = "disk", value_name = "DEV", num_args = 1..)]
     pub disks: Vec<String>,
 
@@ -137,10 +145,13 @@ pub fn run(cx: &Context, args: AddArgs) -> Result<(), Error> {
         ));
         return Ok(());
     }
-    let options = args.wait.lifecycle(cx);
-    outcome::act(cx, view::one, |progress| {
-        ops::servers::add(&services, new, progress)?;
+    let done = {
+        let mut progress = cx.ui.progress();
+        ops::servers::add(&services, new, &mut *progress)?;
+        let options = args.wait.lifecycle(cx);
         let amend = StorageAmend::default();
-        ops::servers::init(&services, &args.host, amend, &options, progress)
-    })
+        ops::servers::init(&services, &args.host, amend, &options, &mut *progress)?
+    };
+    let done = confirm::go_on(cx, &services, &args.host, done, &args.wait)?;
+    outcome::done(cx, view::one, &done)
 }

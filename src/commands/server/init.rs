@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::add::StorageArgs;
-use super::view;
+use super::{confirm, view};
 use crate::commands::arguments::WaitArgs;
 use crate::commands::outcome;
 use crate::context::Context;
@@ -41,8 +41,15 @@ pub fn run(cx: &Context, args: InitArgs) -> Result<(), Error> {
         adopt: args.adopt,
     };
     let opened = cx.writer()?;
+    let services = opened.services();
     let options = args.wait.lifecycle(cx);
-    outcome::act(cx, view::one, |progress| {
-        ops::servers::init(&opened.services(), &args.host, amend, &options, progress)
-    })
+    let done = ops::servers::init(
+        &services,
+        &args.host,
+        amend,
+        &options,
+        &mut *cx.ui.progress(),
+    )?;
+    let done = confirm::go_on(cx, &services, &args.host, done, &args.wait)?;
+    outcome::done(cx, view::one, &done)
 }

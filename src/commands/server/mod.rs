@@ -1,6 +1,7 @@
 //! Servers: registered, initialised, shown, forgotten.
 
 mod add;
+mod confirm;
 mod decommission;
 mod edit;
 mod init;
