@@ -132,6 +132,23 @@ impl Host {
             .map(str::to_owned)
             .collect()
     }
+
+    /// A command of `tests/lab/host` for this host, to be waited for.
+    pub fn start_lab(&self, command: &str, arguments: &[&str]) -> std::process::Child {
+        Command::new(repo().join("tests/lab/host"))
+            .args([command, &self.name])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// The same, waited for.
+    #[track_caller]
+    pub fn lab(&self, command: &str, arguments: &[&str]) {
+        let ended = self.start_lab(command, arguments).wait().unwrap();
+        assert!(ended.success(), "`host {command}` failed");
+    }
 }
 
 impl Drop for Host {
