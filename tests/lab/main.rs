@@ -8,5 +8,6 @@
     reason = "minutes pass; the watcher wants to see where it is"
 )]
 
+mod faults;
 mod host;
 mod main_path;
