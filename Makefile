@@ -35,10 +35,14 @@ build:
 
 # The main path on real hosts, under 25 minutes.
 lab: needs lab-needs build
+	tests/lab/host image trixie
 	cargo test --features lab --test lab -- --nocapture --test-threads 1
 
-# The fault matrices. All that there are so far run in the main path.
-lab-full: lab
+# With the fault matrices, which take hours; see tests/lab/faults.rs for how to
+# run a part of them.
+lab-full: needs lab-needs build
+	tests/lab/host image trixie
+	cargo test --features lab --test lab -- --nocapture --test-threads 1 --include-ignored
 
 # The figures, as ratios of one run.
 bench: needs

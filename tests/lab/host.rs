@@ -173,6 +173,38 @@ impl Host {
         self.root("systemctl is-system-running --wait || systemctl --failed --no-legend");
         println!("  rebooted in {} s", started.elapsed().as_secs());
     }
+
+    /// One that runs already, by its directory.
+    pub fn at(dir: &Path) -> Host {
+        let port = std::fs::read_to_string(dir.join("ssh_port")).unwrap();
+        Host {
+            name: dir.file_name().unwrap().to_str().unwrap().to_owned(),
+            port: port.trim().parse().unwrap(),
+            key: dir.join("id_ed25519"),
+            dir: dir.to_owned(),
+        }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A command of `tests/lab/host` for this host, to be waited for.
+    pub fn start_lab(&self, command: &str, arguments: &[&str]) -> std::process::Child {
+        Command::new(repo().join("tests/lab/host"))
+            .args([command, &self.name])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// The same, waited for.
+    #[track_caller]
+    pub fn lab(&self, command: &str, arguments: &[&str]) {
+        let ended = self.start_lab(command, arguments).wait().unwrap();
+        assert!(ended.success(), "`host {command}` failed");
+    }
 }
 
 impl Drop for Host {
@@ -226,8 +258,16 @@ pub struct Tenant {
 }
 
 impl Tenant {
+    /// With the key that is in `dir` already, else a new one.
     pub fn new(user: &str, dir: &Path, port: u16) -> Tenant {
         let key = dir.join(user);
+        if key.exists() {
+            return Tenant {
+                user: user.to_owned(),
+                key,
+                port,
+            };
+        }
         let made = Command::new("ssh-keygen")
             .args(["-q", "-t", "ed25519", "-N", "", "-C", user, "-f"])
             .arg(&key)
@@ -367,6 +407,8 @@ impl Kloigos {
         command
             .args(arguments)
             .env("KLOIGOS_HOME", self.dir.path().join("store"))
+            // An emulated host beside others was seen to take 23 s for a sudo.
+            .env("ANSIBLE_TIMEOUT", "90")
             .stdin(Stdio::null());
         command
     }

@@ -10,6 +10,7 @@
 
 mod decommission;
 mod disks;
+mod faults;
 mod host;
 mod isolation;
 mod main_path;

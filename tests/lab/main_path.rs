@@ -14,9 +14,18 @@ const DB: &str = "10.0.2.51";
 
 #[test]
 fn a_tenant_comes_and_goes_without_a_trace() {
+    main_path("bookworm");
+}
+
+#[test]
+fn a_tenant_comes_and_goes_without_a_trace_on_debian_13() {
+    main_path("trixie");
+}
+
+fn main_path(suite: &str) {
     let host = Host::boot(
         "lab",
-        &["--disk", "8"],
+        &["--suite", suite, "--disk", "8"],
         &[&format!("{WEB}:22"), &format!("{DB}:22")],
     );
     let k = Kloigos::new();
@@ -135,6 +144,9 @@ fn a_tenant_comes_and_goes_without_a_trace() {
     step("delete: nothing of the tenant is left");
     web.run("touch ~/.hidden /tmp/of-web /var/tmp/of-web /dev/shm/of-web /mnt/web/.dot /mnt/web/data /opt/web/x").ok();
     let uid = k.json(&["alloc", "show", "web"])["uid"].to_string();
+    // The search for traces finds each kind while there is one.
+    let found = traces(&host, "web", &uid, WEB);
+    assert_eq!(found.len(), 12, "{found:#?}");
     let gone = k.json(&["alloc", "delete", "web", "--yes"]);
     assert_eq!(gone["status"], "DEALLOCATED", "{gone}");
     nothing_left(&host, "web", &uid, WEB);

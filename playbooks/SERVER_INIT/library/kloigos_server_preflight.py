@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.kloigos_before import proc_path, remember, settings
-from ansible.module_utils.kloigos_host import ETC, OWNER_FILE, Host, cpu_numbers, owner_problem, read, write
+from ansible.module_utils.kloigos_host import (
+    ETC, OWNER_FILE, Host, cpu_numbers, owner_problem, read, wait_for, write)
 
 DOCUMENTATION = r"""
 module: kloigos_server_preflight
@@ -41,6 +43,7 @@ EXAMPLES = r"""
 RETURN = r"""
 units: {description: Id, CPUs and mount path of each compute unit., type: list, returned: success}
 missing_packages: {description: Packages not installed yet., type: list, returned: success}
+installation_was_cut: {description: Whether dpkg was cut in its work., type: bool, returned: success}
 cpus: {description: CPUs online., type: int, returned: success}
 memory_mb: {description: Memory in MiB., type: int, returned: success}
 numa: {description: NUMA node by CPU., type: dict, returned: success}
@@ -105,6 +108,27 @@ def refuse_wrong_cpus(host, units, online):
                 read("/sys/devices/system/cpu/online")))
 
 
+DPKG = "/var/lib/dpkg"
+
+
+def dpkg_is_idle():
+    """What another process installs (a run that was killed, unattended upgrades) is not there yet."""
+    try:
+        with open(DPKG + "/lock-frontend", "r+", encoding="ascii") as handle:
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    return True
+
+
+def installation_was_cut(host):
+    """A power cut leaves dpkg's journal behind, with which apt refuses to work, or packages half done."""
+    journal = os.listdir(DPKG + "/updates") if os.path.isdir(DPKG + "/updates") else []
+    return any(name.isdigit() for name in journal) or bool(host.run(["dpkg", "--audit"], ok=None).strip())
+
+
 def known_packages(host):
     """What is installed, and of what only the settings are left."""
     installed, residual = set(), set()
@@ -146,12 +170,15 @@ def main():
     problem = owner_problem(module.params["owner_id"], module.params["adopt"])
     if problem:
         host.fail(problem)
+    if not wait_for(dpkg_is_idle, 300, 1):
+        host.fail("another installation of packages has been going on on this host for five minutes")
     online = cpu_numbers(read("/sys/devices/system/cpu/online", "0"))
     units = complete(module.params["compute_units"], module.params["hostname"])
     refuse_wrong_cpus(host, units, online)
     installed, residual = known_packages(host)
     stamp_and_remember(host, module.params, residual)
     host.done(units=units, missing_packages=[name for name in module.params["packages"] if name not in installed],
+              installation_was_cut=installation_was_cut(host),
               cpus=len(online), memory_mb=memory_mb(), numa=numa_by_cpu())
 
 
