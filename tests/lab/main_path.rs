@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::host::{Host, Kloigos, Tenant};
 use crate::tenant::{
-    changed, confinement, limits_are_the_kernels, nothing_left, own_address, services, step,
+    changed, confinement, limits_are_the_kernels, nothing_left, own_address, services, step, traces,
 };
 
 const WEB: &str = "10.0.2.50";

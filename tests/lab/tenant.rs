@@ -140,7 +140,7 @@ pub fn nothing_left(host: &Host, user: &str, uid: &str, address: &str) {
 }
 
 /// What is there of a tenant, by kind. One round trip.
-fn traces(host: &Host, user: &str, uid: &str, address: &str) -> Vec<String> {
+pub fn traces(host: &Host, user: &str, uid: &str, address: &str) -> Vec<String> {
     let dotted = address.replace('.', "\\.");
     let parts = [
         (
