@@ -8,5 +8,7 @@
     reason = "minutes pass; the watcher wants to see where it is"
 )]
 
+mod decommission;
 mod host;
 mod main_path;
+mod snapshot;
