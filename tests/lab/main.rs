@@ -11,3 +11,4 @@
 mod host;
 mod isolation;
 mod main_path;
+mod profiles;
