@@ -16,6 +16,7 @@ mod isolation;
 mod main_path;
 mod modules;
 mod owner;
+mod profiles;
 mod reboot;
 mod snapshot;
 mod tenant;
