@@ -405,7 +405,7 @@ fn mounted(results: &[Value]) -> Vec<u64> {
 /// What there is after a case: mounts, files, volumes with their tags.
 fn look() -> Value {
     sh(
-        "findmnt -rno TARGET,SOURCE,FSTYPE,OPTIONS | grep ^/mnt/kloigos/ || true; find /mnt/kloigos -mindepth 3 -printf 'file %P\n'; lvs --noheadings -o vg_name,lv_name,lv_uuid,lv_tags,lv_size; ls /etc/systemd/system/local-fs.target.wants",
+        "findmnt -rno TARGET,SOURCE,FSTYPE,OPTIONS | grep ^/mnt/kloigos/ || true; find /mnt/kloigos -mindepth 3 -printf 'file %f\n'; lvs --noheadings -o vg_name,lv_name,lv_uuid,lv_tags,lv_size; ls /etc/systemd/system/local-fs.target.wants",
     )
 }
 

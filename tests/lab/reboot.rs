@@ -68,7 +68,7 @@ fn in_force(k: &Kloigos, host: &Host, web: &Tenant) {
     assert_eq!(label.text(), "kloigos-web (enforce)");
 }
 
-fn outlives_a_reboot(host: &Host, k: &Kloigos) {
+fn with_tenant(host: &Host, k: &Kloigos) -> Tenant {
     step("a server and a tenant");
     prepare(k, host);
     add(k, host).ok();
@@ -86,18 +86,22 @@ fn outlives_a_reboot(host: &Host, k: &Kloigos) {
         &format!("{}-cu00", host.name()),
     ]);
     assert_eq!(made["status"], "ALLOCATED", "{made}");
-    let uid = made["uid"].to_string();
     web.run("echo kept | tee ~/kept /opt/web/kept > /mnt/web/kept")
         .ok();
     web.run(SERVICE).ok();
+    web
+}
+
+fn outlives_a_reboot(host: &Host, k: &Kloigos, web: &Tenant) {
+    let uid = k.json(&["alloc", "show", "web"])["uid"].to_string();
     let state = || kernel_state(host, "web", &uid, WEB);
     let before = state();
-    in_force(k, host, &web);
+    in_force(k, host, web);
 
     step("the host is rebooted, and nothing of Kloigos runs after it");
     host.reboot();
     assert_eq!(state(), before);
-    in_force(k, host, &web);
+    in_force(k, host, web);
 
     step("SERVER_INIT and ALLOCATION_CREATE find nothing to do");
     let again = k.json(&["server", "init", host.name()]);
@@ -124,9 +128,10 @@ const OPTIONS: [&str; 4] = ["--disk", "2", "--mem", "1024"];
 fn everything_outlives_a_reboot_and_the_host_stays_its_stores() {
     let host = Host::boot("again", &OPTIONS, &[&format!("{WEB}:22")]);
     let k = Kloigos::new();
-    outlives_a_reboot(&host, &k);
-    owner::another_store(&k, &host);
+    let web = with_tenant(&host, &k);
+    outlives_a_reboot(&host, &k, &web);
     owner::others_things(&k, &host);
+    owner::another_store(&k, &host);
 }
 
 #[test]
@@ -134,5 +139,7 @@ fn everything_outlives_a_reboot_and_the_host_stays_its_stores() {
 fn everything_outlives_a_reboot_of_debian_13() {
     let options = [&OPTIONS[..], &["--suite", "trixie"]].concat();
     let host = Host::boot("again13", &options, &[&format!("{WEB}:22")]);
-    outlives_a_reboot(&host, &Kloigos::new());
+    let k = Kloigos::new();
+    let web = with_tenant(&host, &k);
+    outlives_a_reboot(&host, &k, &web);
 }

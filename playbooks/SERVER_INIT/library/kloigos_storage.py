@@ -215,6 +215,9 @@ def inspect_disk(host, named, lvm, target):
         refuse("cannot be used (%s)" % error.strerror)
     found = (block_devices(host, device) or [{}])[0]
     size = int(found.get("size") or 0)
+    if device in lvm.pvs and (lvm.group_of(device) == "[unknown]"
+                              or lvm.pvs[device]["pv_in_use"] and not lvm.group_of(device)):
+        refuse("belongs to a volume group of which other disks are missing")
     if lvm.group_of(device):
         if lvm.group_of(device) != target:
             refuse("belongs to the volume group " + lvm.group_of(device))
@@ -235,8 +238,6 @@ def inspect_disk(host, named, lvm, target):
     except OSError as error:
         refuse("is in use" if error.errno == errno.EBUSY else "cannot be opened (%s)" % error.strerror)
     if device in lvm.pvs:
-        if lvm.pvs[device]["pv_in_use"]:
-            refuse("belongs to a volume group of which other disks are missing")
         return device, size, ""
     cleared = " (if nothing on it is needed, `wipefs --all %s` on the host takes that off)" % device
     types = signatures(host, device)
