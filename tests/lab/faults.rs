@@ -532,7 +532,7 @@ impl Lab {
             systemctl is-active kloigos-nftables.service kloigos-addresses.timer
             nft list table inet kloigos >/dev/null || echo no rules
             dpkg --audit
-            find /etc /usr/local/lib/kloigos /var/lib/kloigos /run/kloigos \
+            find /etc /usr/local/lib/kloigos /var/lib/kloigos \
                 \\( -name '.kloigos-*' -o -name '.nftables-*' \\) -print
             ls /etc/passwd.lock /etc/group.lock /etc/shadow.lock /etc/gshadow.lock 2>/dev/null"
         );
@@ -566,6 +566,10 @@ impl Lab {
                 printf '[Service]\\nExecStart=/bin/sleep 6000\\n' > ~/.config/systemd/user/nap.service
                 systemctl --user daemon-reload && systemctl --user start nap",
             )
+            .ok();
+        // As a power cut leaves them.
+        self.host
+            .root("touch /etc/systemd/network/*.network.d/.kloigos-x /etc/apparmor.d/.kloigos-x")
             .ok();
     }
 

@@ -10,7 +10,7 @@ import grp
 import shutil
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.kloigos_host import SHELL_DIR, STAMP_DIR, Host, read
+from ansible.module_utils.kloigos_host import MARKER_DIR, SHELL_DIR, STAMP_DIR, Host, read
 
 DOCUMENTATION = r"""
 module: kloigos_erase
@@ -122,6 +122,16 @@ def drop_settings(host, user, uid):
             host.change("removed " + path, lambda p=path: os.unlink(p))
 
 
+def drop_half_written(host):
+    """What a power cut left of a write. Under this host's lock nobody else is writing."""
+    networks = glob.glob("/etc/systemd/network/*.network.d")
+    for directory in [MARKER_DIR, SHELL_DIR, "/etc/apparmor.d", "/etc/systemd/system"] + networks:
+        for path in glob.glob(directory + "/.kloigos-*"):
+            host.change("removed the half-written " + path, lambda p=path: os.unlink(p))
+            if directory in networks and not host.check and not os.listdir(directory):
+                os.rmdir(directory)
+
+
 def drop_account(host, user, uid):
     try:
         if pwd.getpwnam(user).pw_uid == uid:
@@ -154,6 +164,7 @@ def main():
         host.change("removed %d files of UID %d from shared places" % (len(left), uid), lambda: remove_files(left))
     drop_ipc(host, uid)
     drop_settings(host, user, uid)
+    drop_half_written(host)
     drop_profile(host, user)
     host.done()
 
