@@ -67,6 +67,7 @@ enum Goal {
     Ready,
     Allocated,
     Deleted,
+    Decommissioned,
 }
 
 struct Operation {
@@ -151,7 +152,31 @@ const OPERATIONS: &[Operation] = &[
             ),
         ],
     },
+    Operation {
+        playbook: "SERVER_DECOMM",
+        from: "ready",
+        begin: DECOMMISSION,
+        goal: Goal::Decommissioned,
+        cut_state: ["DECOMMISSION_FAIL", "FREE", "FREE"],
+        finish: &[(DECOMMISSION, Goal::Decommissioned)],
+        middle: &[
+            ("The volumes are unmounted, wiped and gone", Cut::Power, 0.5),
+            ("The volumes are unmounted, wiped and gone", Cut::Link, 0.3),
+            (
+                "Units, rules, settings, group and files are gone, and the daemons know it",
+                Cut::Power,
+                0.5,
+            ),
+            (
+                "Units, rules, settings, group and files are gone, and the daemons know it",
+                Cut::Reboot,
+                0.3,
+            ),
+        ],
+    },
 ];
+
+const DECOMMISSION: &[&str] = &["server", "decommission", "HOST", "--yes"];
 
 const CREATE: &[&str] = &[
     "alloc", "create", "web", "--key", "KEY", "--ip", WEB, "--cu", "UNIT",
@@ -417,7 +442,7 @@ impl Lab {
                 self.tenant_leaves_things();
                 self.save("allocated");
             }
-            Goal::Deleted => {}
+            Goal::Deleted | Goal::Decommissioned => {}
         }
         let lines: Vec<String> = tasks.iter().map(Task::to_line).collect();
         std::fs::write(file, lines.join("\n")).unwrap();
@@ -515,7 +540,25 @@ impl Lab {
                 nothing_left(&self.host, "web", &shown["uid"].to_string(), WEB);
                 self.is_a_server();
             }
+            Goal::Decommissioned => {
+                assert_eq!(self.state().0[0], "DECOMMISSIONED");
+                self.is_no_server();
+            }
         }
+    }
+
+    fn is_no_server(&self) {
+        let script = "find / -xdev -iname '*kloigos*' -not -path '/home/*' -not -path '/tmp/*'
+            find /run /sys/fs/cgroup /dev -iname '*kloigos*'
+            nft list tables | grep kloigos
+            getent group kloigos
+            lvs --noheadings; vgs --noheadings
+            grep kloigos /proc/mounts
+            systemctl list-units --all --plain --no-legend '*kloigos*'
+            wipefs --no-act --noheadings /dev/vdb
+            dpkg --audit";
+        let ran = self.host.root(script);
+        assert_eq!(format!("{}{}", ran.stdout, ran.stderr), "");
     }
 
     /// What SERVER_INIT is for, seen from outside of its own read-back, and
@@ -681,7 +724,7 @@ fn every_operation_can_be_cut_at_every_task_and_finished() {
         let leads_on = match operation.goal {
             Goal::Ready => !lab.has("ready"),
             Goal::Allocated => !lab.has("allocated"),
-            Goal::Deleted => false,
+            Goal::Deleted | Goal::Decommissioned => false,
         };
         if !leads_on && !wanted(&chosen, operation.playbook, None) {
             continue;
