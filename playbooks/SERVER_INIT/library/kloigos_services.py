@@ -56,11 +56,14 @@ def load_units(host, paths, enable):
         host.change("systemd read our units", ["systemctl", "daemon-reload"], lambda: stamp("units", paths))
     enabled = set(host.run(["systemctl", "list-unit-files", "--state=enabled", "--no-legend", "--plain"],
                            ok=None).split())
-    for unit in enable:
-        if unit not in enabled:
-            host.change("enabled " + unit, ["systemctl", "enable", "-q", unit])
-        if not host.succeeds(["systemctl", "is-active", "-q", unit]):
-            host.change("started " + unit, ["systemctl", "start", unit])
+    # All at once: with each call systemd reads all units anew.
+    new = [unit for unit in enable if unit not in enabled]
+    if new:
+        host.change("enabled " + ", ".join(new), ["systemctl", "enable", "-q"] + new)
+    states = host.run(["systemctl", "is-active"] + enable, ok=None).split()
+    stopped = [unit for unit, state in zip(enable, states) if state != "active"]
+    if stopped:
+        host.change("started " + ", ".join(stopped), ["systemctl", "start"] + stopped)
 
 
 def load_rules(host):
