@@ -35,7 +35,6 @@ build:
 
 # The main path on real hosts, under 25 minutes.
 lab: needs lab-needs build
-	tests/lab/host image trixie
 	cargo test --features lab --test lab -- --nocapture --test-threads 1
 
 # With the fault matrices, which take hours; see tests/lab/faults.rs for how to

@@ -263,6 +263,7 @@ fn leaves_without_a_trace(suite: &str) {
 }
 
 #[test]
+#[ignore = "long: make lab-full"]
 fn a_decommissioned_host_is_as_it_was() {
     leaves_without_a_trace("bookworm");
 }

@@ -18,6 +18,7 @@ fn a_tenant_comes_and_goes_without_a_trace() {
 }
 
 #[test]
+#[ignore = "long: make lab-full"]
 fn a_tenant_comes_and_goes_without_a_trace_on_debian_13() {
     main_path("trixie");
 }
