@@ -236,7 +236,8 @@ class Tenant:
 EFFECTS = [("marker", "check_marker"), ("account", "check_account"), ("directories", "check_directories"),
            ("volume", "check_volume"), ("authorised key", "check_key"), ("AppArmor profile", "check_profile"),
            ("user manager", "check_manager"), ("CPU limit", "check_cpus"), ("memory limit", "check_memory"),
-           ("swap limit", "check_swap"), ("limit of tasks", "check_tasks"), ("sshd", "check_sshd"), ("floating address", "check_address"), ("source address of sockets", "check_route"),
+           ("swap limit", "check_swap"), ("limit of tasks", "check_tasks"), ("sshd", "check_sshd"),
+           ("floating address", "check_address"), ("source address of sockets", "check_route"),
            ("nftables", "check_filter"), ("at and cron", "check_at_and_cron"),
            ("confinement of logins", "check_login_confined"), ("confinement of services", "check_services_confined")]
 

@@ -394,7 +394,7 @@ def make_physical(host, device):
                     ((0, 6), (6, 10), (10, 14), (14, 18), (18, 22), (22, 26), (26, 32)))
     remember(host, "physical_volumes", {uuid: device})
     host.change("made %s a physical volume" % device,
-                ["pvcreate", "-q", "-y", "-ff", "--uuid", uuid, "--norestorefile", device])
+                ["pvcreate", "-q", "-y", "--uuid", uuid, "--norestorefile", device])
 
 
 def claim(host, what, verb, name, found, server):
