@@ -271,15 +271,15 @@ pub fn list(services: &Services<'_>, filter: &AllocationFilter) -> Result<Vec<Al
                     .collect(),
             ),
         };
+        // A status may be that of deleted ones.
+        let live = !filter.all && filter.status.is_none();
         Ok(tx
             .allocations()
-            .list()?
+            .list(filter.server.as_ref(), live)?
             .into_iter()
             .map(|a| truth.allocation(a))
             .filter(|a| {
-                (filter.all || filter.status.is_some() || a.is_live())
-                    && filter.status.is_none_or(|s| s == a.status)
-                    && filter.server.as_ref().is_none_or(|s| *s == a.server)
+                filter.status.is_none_or(|s| s == a.status)
                     && in_region
                         .as_ref()
                         .is_none_or(|list| list.contains(&a.server))

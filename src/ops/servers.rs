@@ -145,12 +145,7 @@ pub fn show(services: &Services<'_>, hostname: &Hostname) -> Result<ServerDetail
 }
 
 fn live_on(tx: &Tx<'_>, hostname: &Hostname) -> Result<Vec<Allocation>, Error> {
-    Ok(tx
-        .allocations()
-        .list()?
-        .into_iter()
-        .filter(|a| a.is_live() && &a.server == hostname)
-        .collect())
+    Ok(tx.allocations().list(Some(hostname), true)?)
 }
 
 /// Forgets a server. With `lost`, its allocations are closed and their

@@ -68,12 +68,24 @@ impl Allocations<'_> {
         Ok(key)
     }
 
-    /// By id; of those with one id, the latest first.
-    pub fn list(&self) -> Result<Vec<Allocation>, StoreError> {
+    /// By id; of those with one id, the latest first. On one server, and only
+    /// those that are not history, where that is asked.
+    pub fn list(
+        &self,
+        server: Option<&Hostname>,
+        live: bool,
+    ) -> Result<Vec<Allocation>, StoreError> {
         self.0
             .conn()
-            .prepare_cached("SELECT * FROM allocations ORDER BY id, key DESC")
-            .and_then(|mut s| s.query_map([], allocation)?.collect())
+            .prepare_cached(
+                "SELECT * FROM allocations
+                 WHERE (?1 IS NULL OR server = ?1) AND (NOT ?2 OR status <> 'DEALLOCATED')
+                 ORDER BY id, key DESC",
+            )
+            .and_then(|mut s| {
+                s.query_map(params![server.map(Hostname::as_str), live], allocation)?
+                    .collect()
+            })
             .map_err(self.0.wrap())
     }
 
