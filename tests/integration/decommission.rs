@@ -37,7 +37,7 @@ fn server_decomm_knows_every_path_that_server_init_writes() {
             "{{lib}}" => "LIB".to_owned(),
             "{{lib}}/shells" => "SHELL_DIR".to_owned(),
             "{{etc}}/allocations" => "MARKER_DIR".to_owned(),
-            "{{sshd_file}}" | "{{sysctl_file}}" | "{{abstraction}}" => {
+            "{{sshd_file}}" | "{{sysctl_file}}" | "{{abstraction}}" | "{{dbus_file}}" => {
                 let variable = path.trim_matches(['{', '}']);
                 let line = format!("    {variable}: ");
                 let value = init.lines().find_map(|l| l.strip_prefix(&line)).unwrap();
