@@ -33,12 +33,12 @@ lab-needs:
 build:
 	cargo build
 
-# The main path on real hosts, under 25 minutes.
+# The main path and a hostile tenant on real hosts, under 25 minutes.
 lab: needs lab-needs build
 	cargo test --features lab --test lab -- --nocapture --test-threads 1
 
-# With the fault matrices, which take hours; see tests/lab/faults.rs for how to
-# run a part of them.
+# With all that is long; the fault matrices take hours, see tests/lab/faults.rs for
+# how to run a part of them.
 lab-full: needs lab-needs build
 	tests/lab/host image trixie
 	cargo test --features lab --test lab -- --nocapture --test-threads 1 --include-ignored
