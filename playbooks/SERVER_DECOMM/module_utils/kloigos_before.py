@@ -38,8 +38,8 @@ def recall(kind):
         return {}
 
 
-def remember(host, kind, found):
-    """Adds what has no note yet."""
+def remember(host, kind, found, told=None):
+    """Adds what has no note yet. `told` says of it what its keys would not."""
     known = recall(kind)
     new = {key: value for key, value in found.items() if key not in known}
     if not new:
@@ -49,7 +49,7 @@ def remember(host, kind, found):
         everything = json.loads(read(BEFORE, "{}"))
         everything.setdefault(kind, {}).update(new)
         write(BEFORE, json.dumps(everything, indent=4, sort_keys=True) + "\n", 0o600)
-    host.change("noted what was here before: %s %s" % (kind, ", ".join(sorted(new))), note)
+    host.change("noted what was here before: %s %s" % (kind, told or ", ".join(sorted(new))), note)
 
 
 def settings(text):

@@ -392,7 +392,7 @@ def make_physical(host, device):
     letters = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(32))
     uuid = "-".join(letters[start:end] for start, end in
                     ((0, 6), (6, 10), (10, 14), (14, 18), (18, 22), (22, 26), (26, 32)))
-    remember(host, "physical_volumes", {uuid: device})
+    remember(host, "physical_volumes", {uuid: device}, told=device)
     host.change("made %s a physical volume" % device,
                 ["pvcreate", "-q", "-y", "--uuid", uuid, "--norestorefile", device])
 
