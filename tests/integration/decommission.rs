@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::program::Program;
+use crate::program::{Program, adding};
 
 fn packaged(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -97,32 +97,13 @@ fn a_server_never_touched_or_gone_is_not_decommissioned() {
         "SERVER_DECOMM",
         &format!("{LOCAL}kloigos_purge_packages is true\n"),
     );
-    p.run(&[
-        "server",
-        "add",
-        "alpha",
-        "--private-ip",
-        "127.0.0.21",
-        "--port",
-        "1",
-        "--admin-user",
-        "admin",
-        "--region",
-        "eu",
-        "--zone",
-        "a",
-        "--no-init",
-        "--vg",
-        "data",
-        "--disk-size",
-        "5",
-        "--cu",
-        "0-1",
-        "2",
-    ])
-    .exits(0);
+    let wish = ["--no-init", "--vg", "data", "--disk-size", "5"];
+    p.run(&adding("alpha", "127.0.0.21", &["0-1", "2"], &wish))
+        .exits(0);
     let decommission =
         |more: &[&str]| p.run(&[&["server", "decommission", "alpha", "--yes"], more].concat());
+    // Before a question, for which there is no terminal here.
+    p.run(&["server", "decommission", "alpha"]).exits(4);
     let refused = decommission(&[]).exits(4);
     assert!(
         refused.stderr.contains("server remove"),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::program::{INIT, Program};
+use crate::program::{INIT, Program, adding};
 
 #[test]
 fn what_an_edit_names_changes_and_the_rest_stays() {
@@ -52,25 +52,8 @@ fn what_an_edit_names_changes_and_the_rest_stays() {
 #[test]
 fn an_edit_that_would_make_two_of_one_is_refused_and_nothing_is_changed() {
     let p = Program::with_server();
-    p.run(&[
-        "server",
-        "add",
-        "beta",
-        "--private-ip",
-        "127.0.0.31",
-        "--port",
-        "1",
-        "--admin-user",
-        "admin",
-        "--region",
-        "eu",
-        "--zone",
-        "a",
-        "--cu",
-        "0",
-        "--no-init",
-    ])
-    .exits(0);
+    p.run(&adding("beta", "127.0.0.31", &["0"], &["--no-init"]))
+        .exits(0);
     p.run(&["alloc", "create", "web", "--key", &p.key()])
         .exits(0);
     let before = p.json(&["event", "list"]);

@@ -88,24 +88,7 @@ impl Program {
 
     /// Adds a server at which no ssh server listens, with these compute units.
     pub fn add_server(&self, name: &str, units: &[&str]) -> Ran {
-        let mut add = vec![
-            "server",
-            "add",
-            name,
-            "--private-ip",
-            "127.0.0.21",
-            "--port",
-            "1",
-            "--admin-user",
-            "admin",
-            "--region",
-            "eu",
-            "--zone",
-            "a",
-            "--cu",
-        ];
-        add.extend(units);
-        self.run(&add)
+        self.run(&adding(name, "127.0.0.21", units, &[]))
     }
 
     pub fn path(&self) -> &Path {
@@ -191,6 +174,22 @@ pub const HERE: &str = "---
       ansible.builtin.debug:
         msg: here
 ";
+
+/// The arguments that add a server at which no ssh server listens.
+pub fn adding<'a>(
+    name: &'a str,
+    address: &'a str,
+    units: &[&'a str],
+    more: &[&'a str],
+) -> Vec<&'a str> {
+    let mut add = vec!["server", "add", name, "--private-ip", address];
+    add.extend(["--port", "1", "--admin-user", "admin"]);
+    add.extend(["--region", "eu", "--zone", "a"]);
+    add.extend(more);
+    add.push("--cu");
+    add.extend(units);
+    add
+}
 
 pub const TENANT_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti tenant\n";

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::program::{Program, Ran};
+use crate::program::{Program, Ran, adding};
 use crate::secrets_typed::on_a_terminal;
 
 /// As the packaged one: the only volume group is told, and left alone until its
@@ -41,25 +41,7 @@ fn with_one_group() -> Program {
 
 /// `server add` on a terminal, on which `typed` is answered.
 fn add(p: &Program, typed: &str, more: &[&str]) -> Ran {
-    let mut arguments = vec![
-        "server",
-        "add",
-        "alpha",
-        "--private-ip",
-        "127.0.0.21",
-        "--port",
-        "1",
-        "--admin-user",
-        "admin",
-        "--region",
-        "eu",
-        "--zone",
-        "a",
-        "--cu",
-        "0",
-        "1",
-    ];
-    arguments.extend(more);
+    let arguments = adding("alpha", "127.0.0.21", &["0", "1"], more);
     on_a_terminal(p, typed, &arguments)
 }
 

@@ -34,8 +34,9 @@ pub struct DecommissionArgs {
 pub fn run(cx: &Context, args: DecommissionArgs) -> Result<(), Error> {
     let opened = cx.writer()?;
     let services = opened.services();
-    // An unknown name is said before a question.
-    ops::servers::show(&services, &args.host)?;
+    // An unknown name, and a state that forbids it, are said before a question.
+    let detail = ops::servers::show(&services, &args.host)?;
+    let _ = detail.server.begin_decommission(detail.allocations.len())?;
     let consequence = format!(
         "This takes everything of Kloigos off {}, and wipes the volumes of its compute units.",
         args.host
