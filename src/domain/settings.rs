@@ -293,24 +293,23 @@ mod tests {
 
     #[test]
     fn values_are_checked_by_type() {
-        let check = |d: &Definition, v: &str| d.check(v);
-        assert!(check(&RUNS_MAX_CONCURRENT, "0").is_err());
-        assert!(check(&RUNS_MAX_CONCURRENT, "-1").is_err());
-        assert_eq!(check(&RUNS_HOST_WAIT, "0").unwrap(), "0");
-        assert!(check(&ALLOC_UID_RANGE, "30000-20000").is_err());
-        assert!(check(&ALLOC_UID_RANGE, "0-20000").is_err());
-        assert!(check(&SSH_PRIVATE_KEY, "id_ed25519").is_err());
-        assert_eq!(check(&HOOK_ENABLED, "Yes").unwrap(), "true");
-        assert!(check(&HOOK_ENABLED, "1").is_err());
-        assert_eq!(check(&HOOK_CLEANUP, "").unwrap(), "");
-        assert!(check(&HOOK_PREPARE, "").is_err());
-        assert!(check(&HOOK_PREPARE, "ALLOCATION_DELETE").is_err());
+        assert!(RUNS_MAX_CONCURRENT.check("0").is_err());
+        assert!(RUNS_MAX_CONCURRENT.check("-1").is_err());
+        assert_eq!(RUNS_HOST_WAIT.check("0").unwrap(), "0");
+        assert!(ALLOC_UID_RANGE.check("30000-20000").is_err());
+        assert!(ALLOC_UID_RANGE.check("0-20000").is_err());
+        assert!(SSH_PRIVATE_KEY.check("id_ed25519").is_err());
+        assert_eq!(HOOK_ENABLED.check("Yes").unwrap(), "true");
+        assert!(HOOK_ENABLED.check("1").is_err());
+        assert_eq!(HOOK_CLEANUP.check("").unwrap(), "");
+        assert!(HOOK_PREPARE.check("").is_err());
+        assert!(HOOK_PREPARE.check("ALLOCATION_DELETE").is_err());
         assert_eq!(
-            check(&HOOK_DIR_ROOT, "/run//keys/./x/").unwrap(),
+            HOOK_DIR_ROOT.check("/run//keys/./x/").unwrap(),
             "/run/keys/x"
         );
         for wrong in ["", "/", "keys", "/a/../b", "/a\"b", "/a%h"] {
-            assert!(check(&HOOK_DIR_ROOT, wrong).is_err(), "{wrong}");
+            assert!(HOOK_DIR_ROOT.check(wrong).is_err(), "{wrong}");
         }
         assert!(find("nope").is_err());
     }

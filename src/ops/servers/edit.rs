@@ -1,6 +1,6 @@
 //! A server's record, changed by its operator.
 
-use super::register::{check_addresses, learn_host_key};
+use super::register::{self, check_addresses};
 use super::{act, find, live_on};
 use crate::domain::cpu::CpuRange;
 use crate::domain::name::Hostname;
@@ -35,7 +35,7 @@ pub fn edit(
     })?;
     let after = edit.of(&before);
     if (after.ansible_host(), after.port) != (before.ansible_host(), before.port) {
-        meet(services, &before, &after, reporter);
+        meet_again(services, &before, &after, reporter);
     }
     if edit.needs_init(&before) {
         let done = act::init_after(
@@ -111,7 +111,12 @@ fn apply(tx: &Tx<'_>, hostname: &Hostname, edit: &ServerEdit) -> Result<(), Erro
 }
 
 /// The key at a new address, which a machine that only moved brings along.
-fn meet(services: &Services<'_>, before: &Server, after: &Server, reporter: &mut dyn Reporter) {
+fn meet_again(
+    services: &Services<'_>,
+    before: &Server,
+    after: &Server,
+    reporter: &mut dyn Reporter,
+) {
     let known = |server: &Server| {
         runner::known_host_keys(
             services.env,
@@ -121,13 +126,7 @@ fn meet(services: &Services<'_>, before: &Server, after: &Server, reporter: &mut
         )
         .unwrap_or_default()
     };
-    if let Err(e) = learn_host_key(services, after, reporter) {
-        reporter.report(&Report::Warning(format!(
-            "no host key of {} yet: {e}",
-            after.hostname
-        )));
-        return;
-    }
+    register::meet(services, after, reporter);
     let (old, new) = (known(before), known(after));
     if !old.is_empty() && !new.is_empty() && !new.iter().any(|k| old.contains(k)) {
         reporter.report(&Report::Warning(format!(

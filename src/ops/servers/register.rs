@@ -38,13 +38,18 @@ pub fn add(
         }
         find(tx, &new.hostname)
     })?;
-    if let Err(e) = learn_host_key(services, &server, reporter) {
+    meet(services, &server, reporter);
+    Ok(server)
+}
+
+/// A host that shows no key now is told, and met by its first run.
+pub(super) fn meet(services: &Services<'_>, server: &Server, reporter: &mut dyn Reporter) {
+    if let Err(e) = learn_host_key(services, server, reporter) {
         reporter.report(&Report::Warning(format!(
             "no host key of {} yet: {e}",
             server.hostname
         )));
     }
-    Ok(server)
 }
 
 /// What is wrong with `other` can be changed there.
