@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::host::{Host, Kloigos, Tenant};
 use crate::snapshot::{Exception, Snapshot};
+use crate::tenant::{changed, step};
 
 const WEB: &str = "10.0.2.50";
 
@@ -69,24 +70,10 @@ const WHILE_THERE: &[Exception] = &[
     ("file", "/etc/subgid", "the same"),
 ];
 
-fn step(title: &str) {
-    println!("== {title}");
-}
-
-fn changed(run: &Value) -> u64 {
-    run["hosts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|h| h["changed"].as_u64().unwrap())
-        .sum()
-}
-
 /// A host with foreign things on it and a store that knows how to reach it.
 struct Scene {
     host: Host,
     k: Kloigos,
-    port: String,
 }
 
 impl Scene {
@@ -109,40 +96,13 @@ impl Scene {
             include_str!("foreign.sh")
         ))
         .ok();
-        let port = host.port.to_string();
-        Scene { host, k, port }
-    }
-
-    fn add_arguments<'a>(&'a self, storage: &[&'a str]) -> Vec<&'a str> {
-        let mut arguments = vec![
-            "server",
-            "add",
-            self.host.name(),
-            "--private-ip",
-            "10.0.2.15",
-            "--public-ip",
-            "127.0.0.1",
-            "--port",
-            &self.port,
-            "--admin-user",
-            "admin",
-            "--region",
-            "lab",
-            "--zone",
-            "a",
-            "--profile",
-            "minimal",
-            "--cu",
-            "0",
-            "1",
-        ];
-        arguments.extend(storage);
-        arguments
+        Scene { host, k }
     }
 
     #[track_caller]
     fn add(&self, storage: &[&str]) {
-        let made = self.k.json(&self.add_arguments(storage));
+        let json = [storage, &["--format", "json"]].concat();
+        let made = self.k.add_server(&self.host, "minimal", &json).ok().json();
         assert_eq!(made["status"], "READY", "{made}");
     }
 
@@ -283,7 +243,7 @@ mod long {
         let variables = [
             format!("hostname={}", s.host.name()),
             "ansible_host=127.0.0.1".to_owned(),
-            format!("ansible_port={}", s.port),
+            format!("ansible_port={}", s.host.port),
             "server_admin_user=admin".to_owned(),
             format!("kloigos_owner_id={}", owner.text()),
         ];
@@ -305,7 +265,9 @@ mod long {
         let name = s.host.name().to_owned();
 
         step("killed in the middle of SERVER_INIT");
-        s.killed_at(&s.add_arguments(&["--disk", "/dev/vdb"]), "has its volume");
+        let add = s.host.adding("minimal", &["--disk", "/dev/vdb"]);
+        let add: Vec<&str> = add.iter().map(String::as_str).collect();
+        s.killed_at(&add, "has its volume");
         assert_eq!(s.status(), "INIT_FAIL");
         s.is_decommissioned(&[]);
         before.same_as(&Snapshot::of(&s.host), AS_BEFORE);

@@ -712,33 +712,8 @@ fn through_the_program(host: &Host) {
             .stdout
     };
     let before = writes();
-    let port = host.port.to_string();
-    let refused = k
-        .run(&[
-            "server",
-            "add",
-            host.name(),
-            "--private-ip",
-            "10.0.2.15",
-            "--public-ip",
-            "127.0.0.1",
-            "--port",
-            &port,
-            "--admin-user",
-            "admin",
-            "--region",
-            "lab",
-            "--zone",
-            "a",
-            "--profile",
-            "minimal",
-            "--cu",
-            "0",
-            "1",
-            // Nobody saw the group, so this is no word for it.
-            "--yes",
-        ])
-        .exits(1);
+    // Nobody saw the group, so --yes is no word for it.
+    let refused = k.add_server(host, "minimal", &["--yes"]).exits(1);
     assert!(
         refused.stderr.contains("--vg data") && refused.stderr.contains("/dev/vdb"),
         "{}",

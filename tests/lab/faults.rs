@@ -317,33 +317,8 @@ impl Lab {
         lab.host
             .root("sed -i /unsafe-io/d /etc/dpkg/dpkg.cfg.d/lab")
             .ok();
-        let port = lab.host.port.to_string();
         lab.k
-            .run(&[
-                "server",
-                "add",
-                lab.host.name(),
-                "--private-ip",
-                "10.0.2.15",
-                "--public-ip",
-                "127.0.0.1",
-                "--port",
-                &port,
-                "--admin-user",
-                "admin",
-                "--region",
-                "lab",
-                "--zone",
-                "a",
-                "--profile",
-                "minimal",
-                "--cu",
-                "0",
-                "1",
-                "--disk",
-                "/dev/vdb",
-                "--no-init",
-            ])
+            .add_server(&lab.host, "minimal", &["--disk", "/dev/vdb", "--no-init"])
             .ok();
         lab.save("fresh");
         lab

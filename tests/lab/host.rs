@@ -207,6 +207,20 @@ impl Host {
     }
 }
 
+impl Host {
+    /// The arguments that add it, each of its two CPUs a unit.
+    pub fn adding(&self, profile: &str, more: &[&str]) -> Vec<String> {
+        let port = self.port.to_string();
+        let mut add = vec!["server", "add", &self.name, "--private-ip", "10.0.2.15"];
+        // Reached through the port that leads to it.
+        add.extend(["--public-ip", "127.0.0.1", "--port", &port]);
+        add.extend(["--admin-user", "admin", "--region", "lab", "--zone", "a"]);
+        add.extend(["--profile", profile, "--cu", "0", "1"]);
+        add.extend(more);
+        add.into_iter().map(str::to_owned).collect()
+    }
+}
+
 impl Drop for Host {
     fn drop(&mut self) {
         let _ = Command::new(repo().join("tests/lab/host"))
@@ -411,6 +425,12 @@ impl Kloigos {
             .env("ANSIBLE_TIMEOUT", "90")
             .stdin(Stdio::null());
         command
+    }
+
+    /// Adds the host, each of its two CPUs a unit.
+    pub fn add_server(&self, host: &Host, profile: &str, more: &[&str]) -> Ran {
+        let add = host.adding(profile, more);
+        self.run(&add.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     pub fn run(&self, arguments: &[&str]) -> Ran {

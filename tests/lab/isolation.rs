@@ -41,13 +41,7 @@ fn lab(suite: &str) -> Lab {
     k.run(&["setting", "set", "ssh.private_key_file", host.key()])
         .ok();
     k.json(&["ip", "add", "10.0.2.50-10.0.2.51"]);
-    let port = host.port.to_string();
-    #[rustfmt::skip]
-    k.json(&[
-        "server", "add", host.name(), "--private-ip", MAIN, "--public-ip", "127.0.0.1", "--port", &port,
-        "--admin-user", "admin", "--region", "lab", "--zone", "a", "--profile", "minimal",
-        "--cu", "0", "1", "--disk", "/dev/vdb",
-    ]);
+    k.add_server(&host, "minimal", &["--disk", "/dev/vdb"]).ok();
     let mut uids = Vec::new();
     let tenants = [("web", WEB), ("db", DB)].map(|(user, address)| {
         let tenant = Tenant::new(user, k.dir.path(), host.forward(&format!("{address}:22")));

@@ -48,30 +48,7 @@ fn main_path(suite: &str) {
             .to_owned()
     };
     let before = sectors_written();
-    let port = host.port.to_string();
-    let refused = k.run(&[
-        "server",
-        "add",
-        name,
-        "--private-ip",
-        "10.0.2.15",
-        "--public-ip",
-        "127.0.0.1",
-        "--port",
-        &port,
-        "--admin-user",
-        "admin",
-        "--region",
-        "lab",
-        "--zone",
-        "a",
-        "--profile",
-        "minimal",
-        "--cu",
-        "0",
-        "1",
-    ]);
-    let refused = refused.exits(1);
+    let refused = k.add_server(&host, "minimal", &[]).exits(1);
     assert!(
         refused.stderr.contains("/dev/vdb") && refused.stderr.contains("--disk"),
         "{}",

@@ -146,13 +146,7 @@ fn tools_of_a_build_host(suite: &str) {
     k.run(&["setting", "set", "ssh.private_key_file", host.key()])
         .ok();
     k.json(&["ip", "add", ADDRESS]);
-    let port = host.port.to_string();
-    #[rustfmt::skip]
-    k.json(&[
-        "server", "add", host.name(), "--private-ip", "10.0.2.15", "--public-ip", "127.0.0.1", "--port", &port,
-        "--admin-user", "admin", "--region", "lab", "--zone", "a", "--profile", "build",
-        "--cu", "0", "1", "--disk", "/dev/vdb",
-    ]);
+    k.add_server(&host, "build", &["--disk", "/dev/vdb"]).ok();
     let web = Tenant::new("web", k.dir.path(), host.forward(&format!("{ADDRESS}:22")));
     let key = web.public_key();
     k.json(&[

@@ -17,31 +17,7 @@ pub fn prepare(k: &Kloigos, host: &Host) {
 
 /// Adds the host with two units on its spare disk.
 pub fn add(k: &Kloigos, host: &Host) -> Ran {
-    let port = host.port.to_string();
-    k.run(&[
-        "server",
-        "add",
-        host.name(),
-        "--private-ip",
-        "10.0.2.15",
-        "--public-ip",
-        "127.0.0.1",
-        "--port",
-        &port,
-        "--admin-user",
-        "admin",
-        "--region",
-        "lab",
-        "--zone",
-        "a",
-        "--profile",
-        "minimal",
-        "--cu",
-        "0",
-        "1",
-        "--disk",
-        "/dev/vdb",
-    ])
+    k.add_server(host, "minimal", &["--disk", "/dev/vdb"])
 }
 
 /// A service that the tenant has at every boot.
